@@ -1,1 +1,20 @@
-//! (empty)
+//! The nouns of Duly: what a job, an instance, an attempt is. They know nothing of disks, networks or clocks, and
+//! they are never serialised as they stand: each edge (API, agent protocol, store) converts.
+
+pub mod agent;
+pub mod id;
+pub mod instance;
+pub mod job;
+pub mod report;
+pub mod time;
+pub mod trigger;
+pub mod why;
+
+pub use agent::{AgentRecord, AgentState, Load, PoolRecord};
+pub use id::{AgentId, AttemptId, Batch, ContentId, InstanceId, JobId, ShardId, TenantId, Term, VersionId};
+pub use instance::{Actor, Cause, Ending, Failure, Instance, Part, SkipReason, State, Uncertain};
+pub use job::{Exclusive, JobMode, JobRecord, Limits, Overlap, PoolRef, Retry, Route, Rule};
+pub use report::{Outcome, Report, ReportKind, Usage, Verdict};
+pub use time::{Span, Timestamp};
+pub use trigger::{CronDialect, DstRule, Fold, Gap, Misfire, MisfireRule, On, Trigger, When};
+pub use why::Why;

@@ -1,1 +1,111 @@
-//! (empty)
+//! The store seam: load a shard, commit under its term, read for people. Behind it SQLite and memory (PostgreSQL
+//! later), which all pass one conformance suite. It never decides anything: the guard is in the `where`, the
+//! invariant in the schema.
+
+pub mod memory;
+pub mod read;
+pub mod sqlite;
+
+use engine::change::{ClaimAnswer, Commit};
+use model::{
+    AgentRecord, Batch, ContentId, Instance, JobId, JobRecord, PoolRecord, ShardId, Term, Timestamp, VersionId,
+};
+
+pub use read::Reads;
+
+/// The writing side. One value per lane; a shard is only ever written through one of them.
+pub trait Store: Send {
+    /// Raises the shard's term, so that every later commit of an earlier owner fails. Comes before `load`.
+    fn take_over(&mut self, shard: ShardId) -> Result<Ownership, StoreError>;
+
+    /// Everything the owner keeps in memory: jobs, open instances, what they refer to.
+    fn load(&mut self, shard: ShardId) -> Result<Stored, StoreError>;
+
+    /// Writes one batch under its term, or nothing. The answers are those of the batch's claims, in order.
+    fn commit(&mut self, commit: &Commit) -> Result<Vec<ClaimAnswer>, CommitError>;
+
+    /// Where the shard stands; asked when the outcome of a commit is unknown.
+    fn standing(&mut self, shard: ShardId) -> Result<Standing, StoreError>;
+
+    /// Takes `count` fresh ids off the one counter.
+    fn take_ids(&mut self, count: i64) -> Result<std::ops::Range<i64>, StoreError>;
+
+    /// Keeps bytes once and names them. Immutable, so it needs no shard and no term.
+    fn intern(&mut self, bodies: &[Vec<u8>]) -> Result<Vec<ContentId>, StoreError>;
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Ownership {
+    pub term: Term,
+    pub standing: Standing,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Standing {
+    pub term: Term,
+    pub batch: Batch,
+    pub horizon: Timestamp,
+    pub next_id: i64,
+}
+
+/// A shard as it was last committed.
+#[derive(Clone, Debug, Default)]
+pub struct Stored {
+    pub jobs: Vec<JobRecord>,
+    /// The rule of every job and of every version an open instance is frozen with.
+    pub versions: Vec<StoredVersion>,
+    pub contents: Vec<(ContentId, Vec<u8>)>,
+    /// Every instance that has not ended.
+    pub open: Vec<Instance>,
+    pub agents: Vec<AgentRecord>,
+    pub pools: Vec<PoolRecord>,
+    pub global_limit: Option<u32>,
+    /// Jobs held in quarantine, and why.
+    pub held: Vec<(JobId, String)>,
+    /// Rows that could not be read: the job they belong to, if that much is known, and what was wrong.
+    pub unreadable: Vec<(Option<JobId>, String)>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct StoredVersion {
+    pub id: VersionId,
+    pub job: JobId,
+    pub rule: ContentId,
+    pub task: ContentId,
+    pub source: ContentId,
+}
+
+#[derive(Debug, thiserror::Error)]
+pub enum StoreError {
+    /// Full or locked: the same call may be repeated.
+    #[error("the store cannot write now: {0}")]
+    Busy(String),
+    /// The connection broke; what was under way may or may not have happened.
+    #[error("the connection to the store was lost: {0}")]
+    Lost(String),
+    #[error("the store was made by a newer Duly (schema {found}, this one knows {known}); start that version, or restore a backup made before the upgrade")]
+    Newer { found: i64, known: i64 },
+    #[error("the store is damaged: {0}")]
+    Corrupt(String),
+    #[error("the store failed: {0}")]
+    Failed(String),
+}
+
+#[derive(Debug, thiserror::Error)]
+pub enum CommitError {
+    /// Another owner has the shard; nothing was written.
+    #[error("shard {shard} is no longer ours")]
+    NotOwner { shard: ShardId },
+    /// Full or busy: nothing was written, send the same batch again.
+    #[error("the store cannot write now: {0}")]
+    Retry(String),
+    /// Whether it was written is not known: ask for the standing.
+    #[error("the outcome of the commit is unknown: {0}")]
+    Unknown(String),
+    /// A change that contradicts what is stored: our own defect. Nothing was written.
+    #[error("change {index} of the batch cannot be: {what}")]
+    Impossible { index: usize, what: String },
+    /// The disk failed us at commit; nothing can be said about what is on it.
+    #[error("the store failed at commit: {0}")]
+    Fatal(String),
+}

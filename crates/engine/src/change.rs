@@ -1,0 +1,198 @@
+//! What one step wants written. A batch of changes is committed as a whole, under the shard's term, or not at all;
+//! only a `Claim` may be refused, and its refusal comes back as an input.
+
+use model::{
+    Actor, AgentId, AgentRecord, AttemptId, Batch, Cause, ContentId, Ending, InstanceId, JobId, JobMode, JobRecord,
+    Outcome, Part, PoolRecord, ReportKind, ShardId, SkipReason, State, TenantId, Term, Timestamp, Uncertain, VersionId,
+};
+
+/// One commit: everything the shard decided since the last one.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Commit {
+    pub shard: ShardId,
+    pub term: Term,
+    /// This commit's number; the store must stand at the one before.
+    pub batch: Batch,
+    /// Every planned time up to here is decided once this is committed.
+    pub horizon: Timestamp,
+    /// No id at or above this has been handed out.
+    pub next_id: i64,
+    pub changes: Vec<Change>,
+    pub claims: Vec<Claim>,
+}
+
+/// Where an instance's row is: history is kept by the day of the planned time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Row {
+    pub id: InstanceId,
+    pub planned: Timestamp,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+pub enum Change {
+    /// An instance with its first attempt. Unique by job, planned time and part: this is the ledger entry.
+    Created(Created),
+    /// A scheduled instance whose time has not come is taken back, because its job changed.
+    Withdrawn { row: Row },
+    /// A scheduled or ready instance is to go elsewhere than proposed, or its wait is written down.
+    Placed { row: Row, attempt: AttemptId, target: Option<AgentId> },
+    /// How far an open instance has come; written late and coalesced.
+    Progress(Progress),
+    /// The attempt ended and another will follow: the old one moves to the attempts, the row carries the new one.
+    Retried(Box<Retried>),
+    /// The instance ended, by this attempt's outcome or without one.
+    Ended(Ended),
+    /// An ended instance is open again because a person asked; its last attempt moves to the attempts.
+    Reopened { row: Row, attempt: AttemptId, attempt_no: u32, by: Actor, at: Timestamp },
+    /// The intent to stop, recorded before any signal.
+    Stopping { row: Row, by: Actor, at: Timestamp },
+    /// Planned times that became no instance.
+    Gap(Gap),
+    /// A job as it is from `since` on: new, changed, paused or resumed. Ends the interval before it.
+    JobPut(Box<JobRecord>),
+    /// The job fires no more; its history stays.
+    JobRemoved { job: JobId, at: Timestamp, by: Actor },
+    /// Fires counted, for jobs with a maximum.
+    JobCounted { job: JobId, fired: u64 },
+    /// A job is held because deciding about it failed.
+    Quarantined { job: Option<JobId>, input: String, error: String, at: Timestamp },
+    /// A person has looked: the job may go on.
+    Unquarantined { job: JobId },
+    AgentPut(Box<AgentRecord>),
+    AgentRemoved { agent: AgentId },
+    PoolPut(PoolRecord),
+    /// Instances running at once in the whole installation.
+    GlobalLimit { limit: Option<u32> },
+    /// A report about an attempt nobody here has heard of.
+    Orphan { agent: AgentId, attempt: AttemptId, kind: ReportKind, at: Timestamp },
+    /// Something people want to be told and nothing else records.
+    Note(Note),
+    /// A claim is no longer held.
+    Released { claim: ClaimName },
+}
+
+#[derive(Clone, Debug, PartialEq)]
+pub struct Created {
+    pub row: Row,
+    pub tenant: TenantId,
+    pub job: JobId,
+    pub version: VersionId,
+    pub part: Part,
+    pub parent: Option<InstanceId>,
+    pub cause: Cause,
+    pub params: Option<ContentId>,
+    pub state: State,
+    pub attempt: AttemptId,
+    pub target: Option<AgentId>,
+    pub at: Timestamp,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+pub struct Progress {
+    pub row: Row,
+    pub attempt: AttemptId,
+    pub state: State,
+    pub target: Option<AgentId>,
+    pub ordered_at: Option<Timestamp>,
+    pub started_at: Option<Timestamp>,
+    pub why: Option<String>,
+    pub uncertain: Option<Uncertain>,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+pub struct Retried {
+    pub row: Row,
+    /// The attempt that ended, how and where.
+    pub attempt: AttemptId,
+    pub attempt_no: u32,
+    pub target: Option<AgentId>,
+    pub ordered_at: Option<Timestamp>,
+    pub outcome: Outcome,
+    /// The attempt that follows, and when.
+    pub next: AttemptId,
+    pub retry_at: Timestamp,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+pub struct Ended {
+    pub row: Row,
+    /// Only the current fence may end an instance.
+    pub attempt: AttemptId,
+    pub ending: Ending,
+    pub target: Option<AgentId>,
+    pub ordered_at: Option<Timestamp>,
+    pub at: Timestamp,
+    /// What the attempt reported, if it got that far.
+    pub outcome: Option<Box<Outcome>>,
+    pub why: Option<String>,
+}
+
+/// Planned times that became no instance of their own, as one entry.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Gap {
+    pub job: JobId,
+    pub tenant: TenantId,
+    pub first: Timestamp,
+    pub last: Timestamp,
+    pub count: u64,
+    pub fate: Fate,
+    pub why: String,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Fate {
+    Missed,
+    /// Made up for by one later instance.
+    Merged(InstanceId),
+    Skipped(SkipReason),
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Note {
+    pub at: Timestamp,
+    pub job: Option<JobId>,
+    pub instance: Option<InstanceId>,
+    pub kind: NoteKind,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum NoteKind {
+    NotStartedInTime,
+    NotFinishedInTime,
+    ClockJumped { by: model::Span },
+    AgentOnline(AgentId),
+    AgentSilent(AgentId),
+    /// A job's mode changed.
+    Mode(JobMode),
+}
+
+/// Something another shard or a person may hold already.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Claim {
+    pub name: ClaimName,
+    /// Whose it is if granted: a job id, an instance id.
+    pub holder: i64,
+    pub at: Timestamp,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum ClaimName {
+    JobName { tenant: TenantId, name: String },
+    /// `Idempotency-Key` of a request.
+    Key { tenant: TenantId, key: String },
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ClaimAnswer {
+    pub name: ClaimName,
+    /// The holder we asked for.
+    pub wanted: i64,
+    /// Who holds it now: equal to `wanted` if granted.
+    pub holder: i64,
+}
+
+impl ClaimAnswer {
+    pub fn granted(&self) -> bool {
+        self.wanted == self.holder
+    }
+}

@@ -1,0 +1,122 @@
+//! What happens outside once a commit is on disk: never before it, and in order.
+
+use model::{
+    AgentId, AttemptId, ContentId, InstanceId, JobId, Part, ShardId, Span, State, TenantId, Term, Timestamp, VersionId,
+    Why,
+};
+
+use crate::change::{Change, Claim};
+use crate::input::Caller;
+
+/// What one or more steps decided: changes to commit, and effects to release after.
+#[derive(Debug, Default)]
+pub struct Decisions {
+    pub changes: Vec<Change>,
+    pub claims: Vec<Claim>,
+    pub effects: Vec<Effect>,
+}
+
+impl Decisions {
+    pub(crate) fn change(&mut self, change: Change) {
+        self.changes.push(change);
+    }
+
+    pub(crate) fn effect(&mut self, effect: Effect) {
+        self.effects.push(effect);
+    }
+
+    pub(crate) fn reply(&mut self, caller: Caller, reply: Result<Reply, Refusal>) {
+        self.effects.push(Effect::Reply { caller, reply });
+    }
+
+    /// Nothing to write; effects alone need no commit of their own.
+    pub fn writes_nothing(&self) -> bool {
+        self.changes.is_empty() && self.claims.is_empty()
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.writes_nothing() && self.effects.is_empty()
+    }
+}
+
+#[derive(Clone, Debug, PartialEq)]
+pub enum Effect {
+    Order(Order),
+    /// End this attempt; the intent is on disk.
+    Stop { agent: AgentId, attempt: AttemptId, by: String, grace: Span },
+    /// Do you have these? An agent that has stored our term may answer no.
+    Query { agent: AgentId, attempts: Vec<AttemptId> },
+    /// The report is on disk, or about something long settled: forget it.
+    Acknowledge { agent: AgentId, attempt: AttemptId, seq: u32 },
+    Reply { caller: Caller, reply: Result<Reply, Refusal> },
+    /// Hand out more ids before they run out.
+    WantIds,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+pub struct Order {
+    pub agent: AgentId,
+    pub shard: ShardId,
+    pub term: Term,
+    pub attempt: AttemptId,
+    pub attempt_no: u32,
+    pub instance: InstanceId,
+    pub tenant: TenantId,
+    pub job: JobId,
+    pub version: VersionId,
+    pub params: Option<ContentId>,
+    pub planned: Timestamp,
+    pub part: Part,
+    /// An order that arrives later than this must not start.
+    pub start_by: Timestamp,
+    pub timeout: Option<Span>,
+    pub stop_grace: Span,
+    /// The task ends so long after the last acknowledged heartbeat.
+    pub leash: Option<Span>,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+pub enum Reply {
+    Done,
+    /// The job, and whether anything changed.
+    Job { id: JobId, version: VersionId, changed: bool },
+    Instance { id: InstanceId, planned: Timestamp },
+    Why(WhyReply),
+}
+
+#[derive(Clone, Debug, PartialEq)]
+pub struct WhyReply {
+    pub state: Option<State>,
+    pub why: Vec<Why>,
+    /// What happens next and when, if that is known.
+    pub next: Option<Timestamp>,
+}
+
+/// A person's wish that cannot be done, with the reason.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum Refusal {
+    #[error("no job {0}")]
+    NoSuchJob(JobId),
+    #[error("no open instance {0}")]
+    NotOpen(InstanceId),
+    #[error("instance {0} is still open")]
+    StillOpen(InstanceId),
+    #[error("instance {0} is not uncertain")]
+    NotUncertain(InstanceId),
+    #[error("job {0} is disabled")]
+    Disabled(JobId),
+    #[error("job {job} is held: {error}")]
+    Quarantined { job: JobId, error: String },
+    #[error("job name {name} is taken by job {by}")]
+    NameTaken { name: String, by: JobId },
+    #[error("there is an instance of job {0} for that planned time already")]
+    AlreadyPlanned(JobId),
+    #[error("no agent {0}")]
+    NoSuchAgent(AgentId),
+    #[error("the job would follow itself through {0}")]
+    Cycle(JobId),
+    #[error("this node does not own the shard any more")]
+    NotOwner,
+    #[error("deciding about this failed: {0}")]
+    Quarantining(String),
+}

@@ -1,0 +1,100 @@
+//! Everything a shard can be told. Inputs are kept until their commit is known, so that the one that breaks the
+//! engine can be found by telling them again.
+
+use std::sync::Arc;
+
+use model::{
+    Actor, AgentId, AgentRecord, AttemptId, ContentId, Instance, InstanceId, JobId, JobMode, Load, Report, TenantId,
+    Timestamp,
+};
+
+use crate::change::ClaimAnswer;
+use crate::plan::Compiled;
+
+/// Whom to answer. The shell knows what stands behind the number.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Caller(pub u64);
+
+#[derive(Clone, Debug)]
+pub enum Input {
+    /// Time passed; look what is due. A level, not a message: any number of them is as good as one.
+    Tick,
+    /// The wall clock was seen to jump.
+    ClockJumped { by: model::Span },
+    Command { caller: Caller, by: Actor, command: Command },
+    ClaimAnswered(ClaimAnswer),
+    /// An agent is connected, has stored our term, and named what it holds of this shard.
+    AgentUp { agent: Arc<AgentRecord>, held: Vec<Held>, rebooted: bool },
+    AgentBeat { agent: AgentId, load: Load },
+    AgentGone { agent: AgentId },
+    Report { agent: AgentId, report: Report },
+    /// An agent that has stored our term was asked about these attempts and has none of them.
+    NotHere { agent: AgentId, attempts: Vec<AttemptId>, rebooted: bool },
+    /// More numbers to hand out.
+    Ids { from: i64, until: i64 },
+    /// An input about this job failed twice: hold it.
+    Quarantine { job: Option<JobId>, input: String, error: String },
+    /// Only in test builds: makes `step` fail on purpose.
+    #[cfg(feature = "faults")]
+    Panic { job: JobId },
+}
+
+/// An attempt an agent says it has.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Held {
+    pub attempt: AttemptId,
+    pub started_at: Option<Timestamp>,
+}
+
+#[derive(Clone, Debug)]
+pub enum Command {
+    ApplyJob(Box<JobDraft>),
+    SetMode { job: JobId, mode: JobMode },
+    DeleteJob { job: JobId },
+    Trigger(Box<Triggering>),
+    Stop { instance: InstanceId },
+    /// The row as the store has it, since ended instances are not in memory.
+    Rerun { instance: Box<Instance>, rule: Arc<Compiled> },
+    /// A person says what became of an uncertain attempt.
+    Resolve { instance: InstanceId, verdict: Resolution },
+    Why { subject: Subject },
+    PutAgent { agent: Box<AgentRecord> },
+    RemoveAgent { agent: AgentId },
+    PutPool { pool: model::PoolRecord },
+    SetGlobalLimit { limit: Option<u32> },
+}
+
+/// A job as somebody wants it. The contents are in the store already.
+#[derive(Clone, Debug)]
+pub struct JobDraft {
+    pub tenant: TenantId,
+    pub name: String,
+    pub folder: String,
+    pub rule: Arc<Compiled>,
+    pub rule_content: ContentId,
+    pub task: ContentId,
+    pub source: ContentId,
+    pub mode: JobMode,
+}
+
+#[derive(Clone, Debug)]
+pub struct Triggering {
+    pub job: JobId,
+    pub params: Option<ContentId>,
+    /// Told to the task as its planned time; now if absent.
+    pub planned: Option<Timestamp>,
+    pub idempotency_key: Option<String>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Resolution {
+    Succeeded,
+    /// It counts as lost; retries follow the job's policy.
+    Lost,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Subject {
+    Instance(InstanceId),
+    Job(JobId),
+}

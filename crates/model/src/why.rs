@@ -1,0 +1,98 @@
+//! Why something waits, was skipped, or went where it went: data, so that a person can be shown it in words.
+
+use crate::{AgentId, InstanceId, Span, Timestamp};
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Why {
+    /// Its time has not come.
+    NotDue { at: Timestamp },
+    /// Its start is spread by jitter.
+    Jitter { until: Timestamp },
+    /// An earlier instance of the job is open and the overlap rule says wait.
+    Overlap { holder: InstanceId },
+    /// The overlap rule says skip.
+    OverlapSkipped { holder: InstanceId },
+    /// So many wait already that one more is not taken.
+    QueueFull { waiting: u32 },
+    /// The earlier instance is being stopped to make room.
+    Replacing { holder: InstanceId },
+    /// The job's own limit of instances at once is used up.
+    JobLimit { max: u32 },
+    PoolLimit { pool: String, max: u32 },
+    GlobalLimit { max: u32 },
+    NoAgentInPool { pool: String },
+    /// Agents are there, but none carries the labels.
+    NoAgentWith { pool: String, label: String },
+    /// Every eligible agent is silent or drained.
+    NoAgentUp { pool: String, known: u32 },
+    NoAgentNamed { name: String },
+    /// Every eligible agent has all its slots in use.
+    NoFreeSlot { pool: String, agents: u32, slots: u32 },
+    Retry { used: u32, max: u32, at: Timestamp },
+    /// The order is out and the agent has not answered yet.
+    Ordered { agent: AgentId, at: Timestamp },
+    Running { agent: AgentId, since: Timestamp },
+    /// Nobody who could be asked knows whether it runs.
+    Uncertain { agent: AgentId, since: Timestamp, lost_at: Option<Timestamp> },
+    Stopping { by: String, since: Timestamp },
+    /// The previous holder may still run; an exclusive job waits for it.
+    ExclusiveHolder { holder: InstanceId },
+    /// Shards of a broadcast still open.
+    Children { open: u32, total: u32 },
+    /// An input about this job made the engine fail; a person must look.
+    Quarantined { error: String },
+    Paused,
+    Disabled,
+    /// Missed while no server was there.
+    Misfire { late: Span },
+    /// The clock or the process stood still for so long.
+    Ended,
+}
+
+impl std::fmt::Display for Why {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Why::NotDue { .. } => write!(f, "its time has not come"),
+            Why::Jitter { .. } => write!(f, "its start is spread by the job's jitter"),
+            Why::Overlap { holder } => write!(f, "waits for instance {holder} of the same job to end"),
+            Why::OverlapSkipped { holder } => {
+                write!(f, "skipped because instance {holder} of the same job was still open")
+            }
+            Why::QueueFull { waiting } => {
+                write!(f, "skipped because {waiting} instances of the same job were waiting already")
+            }
+            Why::Replacing { holder } => write!(f, "waits until instance {holder}, which it replaces, is gone"),
+            Why::JobLimit { max } => write!(f, "the job may run {max} at once and does"),
+            Why::PoolLimit { pool, max } => write!(f, "pool {pool} may run {max} at once and does"),
+            Why::GlobalLimit { max } => write!(f, "this installation may run {max} at once and does"),
+            Why::NoAgentInPool { pool } => write!(f, "no agent has joined pool {pool}"),
+            Why::NoAgentWith { pool, label } => write!(f, "no agent of pool {pool} carries the label {label}"),
+            Why::NoAgentUp { pool, known } => {
+                write!(f, "none of the {known} eligible agents of pool {pool} is connected and taking work")
+            }
+            Why::NoAgentNamed { name } => write!(f, "no agent is named {name}"),
+            Why::NoFreeSlot { pool, agents, slots } => {
+                write!(f, "all {slots} slots of the {agents} eligible agents of pool {pool} are in use")
+            }
+            Why::Retry { used, max, .. } => write!(f, "failed; retry {} of {max} is waiting for its time", used + 1),
+            Why::Ordered { agent, .. } => write!(f, "sent to agent {agent}, which has not answered yet"),
+            Why::Running { agent, .. } => write!(f, "runs on agent {agent}"),
+            Why::Uncertain { agent, lost_at: Some(_), .. } => {
+                write!(f, "agent {agent} cannot be asked; the attempt is held until it returns or counts as lost")
+            }
+            Why::Uncertain { agent, lost_at: None, .. } => {
+                write!(f, "agent {agent} cannot be asked; the attempt is held until it returns or a person decides")
+            }
+            Why::Stopping { by, .. } => write!(f, "is being stopped by {by}"),
+            Why::ExclusiveHolder { holder } => {
+                write!(f, "the job is exclusive and instance {holder} may still be running")
+            }
+            Why::Children { open, total } => write!(f, "{open} of {total} shards are still open"),
+            Why::Quarantined { error } => write!(f, "held: deciding about it failed ({error}); a person must look"),
+            Why::Paused => write!(f, "the job is paused"),
+            Why::Disabled => write!(f, "the job is disabled"),
+            Why::Misfire { late } => write!(f, "its time passed {late} before any server could act on it"),
+            Why::Ended => write!(f, "it has ended"),
+        }
+    }
+}

@@ -1,0 +1,130 @@
+//! Reading for people and programs: committed state only, keyset paging, never a scan without a bound. Safe to call
+//! beside the writer. Times limits are the caller's: each read is interrupted at its deadline.
+
+use std::time::Instant;
+
+use engine::change::Gap;
+use model::{
+    AgentRecord, AttemptId, ContentId, Instance, InstanceId, JobId, JobMode, JobRecord, Outcome, PoolRecord, State,
+    TenantId, Timestamp, VersionId,
+};
+
+use crate::{StoreError, StoredVersion};
+
+pub trait Reads: Send + Sync {
+    fn jobs(&self, filter: &JobFilter, by: Instant) -> Result<Vec<JobRecord>, StoreError>;
+    fn job(&self, id: JobId, by: Instant) -> Result<Option<JobRecord>, StoreError>;
+    fn job_named(&self, tenant: TenantId, name: &str, by: Instant) -> Result<Option<JobRecord>, StoreError>;
+    /// Newest first.
+    fn versions(&self, job: JobId, by: Instant) -> Result<Vec<VersionRecord>, StoreError>;
+    fn version(&self, id: VersionId, by: Instant) -> Result<Option<StoredVersion>, StoreError>;
+    fn content(&self, id: ContentId, by: Instant) -> Result<Option<Vec<u8>>, StoreError>;
+    /// Newest planned time first.
+    fn instances(&self, filter: &InstanceFilter, by: Instant) -> Result<Vec<Instance>, StoreError>;
+    fn instance(&self, id: InstanceId, by: Instant) -> Result<Option<Instance>, StoreError>;
+    /// Earlier attempts of an instance, oldest first; the current one is in the instance.
+    fn attempts(&self, id: InstanceId, by: Instant) -> Result<Vec<AttemptRecord>, StoreError>;
+    /// Which instance an attempt belongs to, current or earlier.
+    fn instance_of(&self, attempt: AttemptId, by: Instant) -> Result<Option<InstanceId>, StoreError>;
+    /// Planned times of a job that became instances (part 0 only), in order, in `[from, to)`, with state and cause `planned` or `misfire`.
+    fn ledger(&self, job: JobId, from: Timestamp, to: Timestamp, by: Instant) -> Result<Vec<LedgerEntry>, StoreError>;
+    fn gaps(&self, job: Option<JobId>, from: Timestamp, to: Timestamp, by: Instant) -> Result<Vec<Gap>, StoreError>;
+    /// What each job was when, overlapping `[from, to)`; removed jobs included.
+    fn intervals(&self, job: Option<JobId>, from: Timestamp, to: Timestamp, by: Instant) -> Result<Vec<Interval>, StoreError>;
+    fn agents(&self, by: Instant) -> Result<Vec<AgentRecord>, StoreError>;
+    fn pools(&self, by: Instant) -> Result<Vec<PoolRecord>, StoreError>;
+    fn orphans(&self, by: Instant) -> Result<Vec<Orphan>, StoreError>;
+    fn quarantine(&self, by: Instant) -> Result<Vec<QuarantineRecord>, StoreError>;
+    /// How many instances are in each state, among those planned in `[from, to)`.
+    fn counts(&self, from: Timestamp, to: Timestamp, by: Instant) -> Result<Vec<(State, u64)>, StoreError>;
+    /// Up to which planned time everything is decided.
+    fn horizon(&self, by: Instant) -> Result<Timestamp, StoreError>;
+}
+
+#[derive(Clone, Debug, Default)]
+pub struct JobFilter {
+    pub tenant: Option<TenantId>,
+    /// This folder and those below it.
+    pub folder: Option<String>,
+    /// Part of the name.
+    pub name: Option<String>,
+    pub mode: Option<JobMode>,
+    /// Continue after this name (jobs are listed by name).
+    pub after: Option<String>,
+    pub limit: usize,
+}
+
+#[derive(Clone, Debug, Default)]
+pub struct InstanceFilter {
+    pub tenant: Option<TenantId>,
+    pub job: Option<JobId>,
+    /// Any of these; empty means all.
+    pub states: Vec<State>,
+    /// Planned in `[from, to)`.
+    pub from: Option<Timestamp>,
+    pub to: Option<Timestamp>,
+    /// Children of this instance only; without it, children are left out.
+    pub parent: Option<InstanceId>,
+    /// Continue after this row (older than it).
+    pub after: Option<(Timestamp, InstanceId)>,
+    pub limit: usize,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct VersionRecord {
+    pub id: VersionId,
+    pub job: JobId,
+    pub rule: ContentId,
+    pub task: ContentId,
+    pub source: ContentId,
+    pub created_at: Timestamp,
+    pub created_by: String,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct AttemptRecord {
+    pub id: AttemptId,
+    pub instance: InstanceId,
+    pub number: u32,
+    pub target: Option<model::AgentId>,
+    pub ordered_at: Option<Timestamp>,
+    pub outcome: Outcome,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LedgerEntry {
+    pub planned: Timestamp,
+    pub instance: InstanceId,
+    pub state: State,
+    /// True for a planned or made-up time, false for manual and follow-up instances.
+    pub by_trigger: bool,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Interval {
+    pub job: JobId,
+    pub tenant: TenantId,
+    pub name: String,
+    pub since: Timestamp,
+    /// None while it lasts.
+    pub until: Option<Timestamp>,
+    pub version: VersionId,
+    pub rule: ContentId,
+    pub mode: JobMode,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Orphan {
+    pub attempt: AttemptId,
+    pub agent: model::AgentId,
+    pub at: Timestamp,
+    pub what: String,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct QuarantineRecord {
+    pub job: Option<JobId>,
+    pub input: String,
+    pub error: String,
+    pub at: Timestamp,
+}
