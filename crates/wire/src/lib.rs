@@ -2,3 +2,4 @@
 //! nothing here decides or does anything.
 
 pub mod link;
+pub mod task;

@@ -1,0 +1,123 @@
+//! What an agent runs, as the server keeps it and sends it. The engine never looks inside.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+/// A task without its triggers and policies: content-addressed, so it is kept and sent once.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct TaskBody {
+    #[serde(flatten)]
+    pub kind: TaskKind,
+    /// Reach the task as arguments and environment.
+    #[serde(default, skip_serializing_if = "serde_json::Map::is_empty")]
+    pub params: serde_json::Map<String, serde_json::Value>,
+    /// The environment starts empty plus this.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub env: BTreeMap<String, String>,
+    /// Names of the agent's own variables to pass on.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub env_pass: Vec<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cwd: Option<String>,
+    #[serde(default)]
+    pub log: LogCaps,
+    #[serde(default, skip_serializing_if = "ExitCodes::is_plain")]
+    pub exit: ExitCodes,
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "snake_case")]
+pub enum TaskKind {
+    /// Ends at once, well.
+    Noop,
+    Script {
+        lang: Lang,
+        source: String,
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        args: Vec<String>,
+    },
+    Command {
+        argv: Vec<String>,
+    },
+    Http(Box<HttpCall>),
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, utoipa::ToSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Lang {
+    Shell,
+    Python,
+    Node,
+    Php,
+    Powershell,
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, utoipa::ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct HttpCall {
+    pub url: String,
+    #[serde(default = "get")]
+    pub method: String,
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub headers: BTreeMap<String, String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub body: Option<String>,
+    /// Statuses that mean success, as numbers or ranges ("200-299"); 2xx if empty.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub expect_status: Vec<String>,
+    /// Text the answer must contain.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub expect_body: Option<String>,
+    /// How many redirects to follow; each is checked like the first address.
+    #[serde(default)]
+    pub redirects: u8,
+}
+
+fn get() -> String {
+    "GET".into()
+}
+
+/// How much of a task's output is kept.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LogCaps {
+    pub max_bytes: u64,
+    pub max_lines: u64,
+}
+
+impl Default for LogCaps {
+    fn default() -> Self {
+        LogCaps { max_bytes: 64 << 20, max_lines: 1_000_000 }
+    }
+}
+
+/// Exit codes that are not plain: everything else but 0 is a failure that may be retried.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, utoipa::ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct ExitCodes {
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub success: Vec<i32>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub warning: Vec<i32>,
+    /// Failures that trying again will not mend.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub final_failure: Vec<i32>,
+}
+
+impl ExitCodes {
+    pub fn is_plain(&self) -> bool {
+        *self == ExitCodes::default()
+    }
+
+    pub fn verdict(&self, code: i32) -> model::Verdict {
+        if self.warning.contains(&code) {
+            model::Verdict::Warned
+        } else if self.final_failure.contains(&code) {
+            model::Verdict::FailedForGood
+        } else if code == 0 || self.success.contains(&code) {
+            model::Verdict::Succeeded
+        } else {
+            model::Verdict::Failed
+        }
+    }
+}
