@@ -33,9 +33,16 @@ pub enum Change {
     /// An instance with its first attempt. Unique by job, planned time and part: this is the ledger entry.
     Created(Created),
     /// A scheduled instance whose time has not come is taken back, because its job changed.
-    Withdrawn { row: Row },
-    /// A scheduled or ready instance is to go elsewhere than proposed, or its wait is written down.
-    Placed { row: Row, attempt: AttemptId, target: Option<AgentId> },
+    Withdrawn {
+        row: Row,
+    },
+    /// An instance that has not been sent is to go elsewhere than proposed; it is sent right after, so its row says
+    /// dispatched.
+    Placed {
+        row: Row,
+        attempt: AttemptId,
+        target: Option<AgentId>,
+    },
     /// How far an open instance has come; written late and coalesced.
     Progress(Progress),
     /// The attempt ended and another will follow: the old one moves to the attempts, the row carries the new one.
@@ -43,32 +50,78 @@ pub enum Change {
     /// The instance ended, by this attempt's outcome or without one.
     Ended(Ended),
     /// An ended instance is open again because a person asked; its last attempt moves to the attempts.
-    Reopened { row: Row, attempt: AttemptId, attempt_no: u32, by: Actor, at: Timestamp },
+    Reopened {
+        row: Row,
+        attempt: AttemptId,
+        attempt_no: u32,
+        by: Actor,
+        at: Timestamp,
+    },
     /// The intent to stop, recorded before any signal.
-    Stopping { row: Row, by: Actor, at: Timestamp },
+    Stopping {
+        row: Row,
+        by: Actor,
+        at: Timestamp,
+    },
     /// Planned times that became no instance.
     Gap(Gap),
-    /// A job as it is from `since` on: new, changed, paused or resumed. Ends the interval before it.
+    /// A job as it is from `since` on: new or changed. Ends the interval before it.
     JobPut(Box<JobRecord>),
-    /// The job fires no more; its history stays.
-    JobRemoved { job: JobId, at: Timestamp, by: Actor },
+    /// The job, its version unchanged, is paused, resumed, enabled or disabled from `since` on.
+    JobMode {
+        job: JobId,
+        mode: JobMode,
+        since: Timestamp,
+        fired: u64,
+        by: Actor,
+    },
+    /// The job fires no more; its history stays, its name is free.
+    JobRemoved {
+        job: JobId,
+        tenant: TenantId,
+        at: Timestamp,
+        by: Actor,
+    },
     /// Fires counted, for jobs with a maximum.
-    JobCounted { job: JobId, fired: u64 },
+    JobCounted {
+        job: JobId,
+        fired: u64,
+    },
     /// A job is held because deciding about it failed.
-    Quarantined { job: Option<JobId>, input: String, error: String, at: Timestamp },
+    Quarantined {
+        job: Option<JobId>,
+        input: String,
+        error: String,
+        at: Timestamp,
+    },
     /// A person has looked: the job may go on.
-    Unquarantined { job: JobId },
+    Unquarantined {
+        job: JobId,
+        by: Actor,
+    },
     AgentPut(Box<AgentRecord>),
-    AgentRemoved { agent: AgentId },
+    AgentRemoved {
+        agent: AgentId,
+    },
     PoolPut(PoolRecord),
     /// Instances running at once in the whole installation.
-    GlobalLimit { limit: Option<u32> },
-    /// A report about an attempt nobody here has heard of.
-    Orphan { agent: AgentId, attempt: AttemptId, kind: ReportKind, at: Timestamp },
+    GlobalLimit {
+        limit: Option<u32>,
+    },
+    /// A report about an attempt that is not open here. Kept only if no instance or earlier attempt has that number:
+    /// then nobody has ever heard of it.
+    Orphan {
+        agent: AgentId,
+        attempt: AttemptId,
+        kind: ReportKind,
+        at: Timestamp,
+    },
     /// Something people want to be told and nothing else records.
     Note(Note),
     /// A claim is no longer held.
-    Released { claim: ClaimName },
+    Released {
+        claim: ClaimName,
+    },
 }
 
 #[derive(Clone, Debug, PartialEq)]
@@ -82,6 +135,7 @@ pub struct Created {
     pub cause: Cause,
     pub params: Option<ContentId>,
     pub state: State,
+    /// A first attempt carries its instance's number, so that either leads to the row.
     pub attempt: AttemptId,
     pub target: Option<AgentId>,
     pub at: Timestamp,
@@ -159,7 +213,9 @@ pub struct Note {
 pub enum NoteKind {
     NotStartedInTime,
     NotFinishedInTime,
-    ClockJumped { by: model::Span },
+    ClockJumped {
+        by: model::Span,
+    },
     AgentOnline(AgentId),
     AgentSilent(AgentId),
     /// A job's mode changed.
@@ -177,9 +233,15 @@ pub struct Claim {
 
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum ClaimName {
-    JobName { tenant: TenantId, name: String },
+    JobName {
+        tenant: TenantId,
+        name: String,
+    },
     /// `Idempotency-Key` of a request.
-    Key { tenant: TenantId, key: String },
+    Key {
+        tenant: TenantId,
+        key: String,
+    },
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]

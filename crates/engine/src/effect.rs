@@ -43,12 +43,27 @@ impl Decisions {
 pub enum Effect {
     Order(Order),
     /// End this attempt; the intent is on disk.
-    Stop { agent: AgentId, attempt: AttemptId, by: String, grace: Span },
+    Stop {
+        agent: AgentId,
+        attempt: AttemptId,
+        by: String,
+        grace: Span,
+    },
     /// Do you have these? An agent that has stored our term may answer no.
-    Query { agent: AgentId, attempts: Vec<AttemptId> },
+    Query {
+        agent: AgentId,
+        attempts: Vec<AttemptId>,
+    },
     /// The report is on disk, or about something long settled: forget it.
-    Acknowledge { agent: AgentId, attempt: AttemptId, seq: u32 },
-    Reply { caller: Caller, reply: Result<Reply, Refusal> },
+    Acknowledge {
+        agent: AgentId,
+        attempt: AttemptId,
+        seq: u32,
+    },
+    Reply {
+        caller: Caller,
+        reply: Result<Reply, Refusal>,
+    },
     /// Hand out more ids before they run out.
     WantIds,
 }
@@ -79,8 +94,20 @@ pub struct Order {
 pub enum Reply {
     Done,
     /// The job, and whether anything changed.
-    Job { id: JobId, version: VersionId, changed: bool },
-    Instance { id: InstanceId, planned: Timestamp },
+    Job {
+        id: JobId,
+        version: VersionId,
+        changed: bool,
+    },
+    Instance {
+        id: InstanceId,
+        planned: Timestamp,
+    },
+    /// The request was made before under the same key: this is what it made, if it came to that.
+    Repeated {
+        id: InstanceId,
+        planned: Option<Timestamp>,
+    },
     Why(WhyReply),
 }
 

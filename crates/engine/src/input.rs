@@ -20,23 +20,49 @@ pub enum Input {
     /// Time passed; look what is due. A level, not a message: any number of them is as good as one.
     Tick,
     /// The wall clock was seen to jump.
-    ClockJumped { by: model::Span },
-    Command { caller: Caller, by: Actor, command: Command },
+    ClockJumped {
+        by: model::Span,
+    },
+    Command {
+        caller: Caller,
+        by: Actor,
+        command: Command,
+    },
     ClaimAnswered(ClaimAnswer),
     /// An agent is connected, has stored our term, and named what it holds of this shard.
-    AgentUp { agent: Arc<AgentRecord>, held: Vec<Held>, rebooted: bool },
-    AgentBeat { agent: AgentId, load: Load },
-    AgentGone { agent: AgentId },
-    Report { agent: AgentId, report: Report },
+    AgentUp {
+        agent: Arc<AgentRecord>,
+        held: Vec<Held>,
+        rebooted: bool,
+    },
+    AgentBeat {
+        agent: AgentId,
+        load: Load,
+    },
+    AgentGone {
+        agent: AgentId,
+    },
+    Report {
+        agent: AgentId,
+        report: Report,
+    },
     /// An agent that has stored our term was asked about these attempts and has none of them.
-    NotHere { agent: AgentId, attempts: Vec<AttemptId>, rebooted: bool },
+    NotHere {
+        agent: AgentId,
+        attempts: Vec<AttemptId>,
+        rebooted: bool,
+    },
     /// More numbers to hand out.
-    Ids { from: i64, until: i64 },
+    Ids {
+        from: i64,
+        until: i64,
+    },
     /// An input about this job failed twice: hold it.
-    Quarantine { job: Option<JobId>, input: String, error: String },
-    /// Only in test builds: makes `step` fail on purpose.
-    #[cfg(feature = "faults")]
-    Panic { job: JobId },
+    Quarantine {
+        job: Option<JobId>,
+        input: String,
+        error: String,
+    },
 }
 
 /// An attempt an agent says it has.
@@ -49,24 +75,53 @@ pub struct Held {
 #[derive(Clone, Debug)]
 pub enum Command {
     ApplyJob(Box<JobDraft>),
-    SetMode { job: JobId, mode: JobMode },
-    DeleteJob { job: JobId },
+    SetMode {
+        job: JobId,
+        mode: JobMode,
+    },
+    /// A person has looked at a quarantined job: it may go on.
+    Release {
+        job: JobId,
+    },
+    DeleteJob {
+        job: JobId,
+    },
     Trigger(Box<Triggering>),
-    Stop { instance: InstanceId },
+    Stop {
+        instance: InstanceId,
+    },
     /// The row as the store has it, since ended instances are not in memory.
-    Rerun { instance: Box<Instance>, rule: Arc<Compiled> },
+    Rerun {
+        instance: Box<Instance>,
+        rule: Arc<Compiled>,
+    },
     /// A person says what became of an uncertain attempt.
-    Resolve { instance: InstanceId, verdict: Resolution },
-    Why { subject: Subject },
-    PutAgent { agent: Box<AgentRecord> },
-    RemoveAgent { agent: AgentId },
-    PutPool { pool: model::PoolRecord },
-    SetGlobalLimit { limit: Option<u32> },
+    Resolve {
+        instance: InstanceId,
+        verdict: Resolution,
+    },
+    Why {
+        subject: Subject,
+    },
+    PutAgent {
+        agent: Box<AgentRecord>,
+    },
+    RemoveAgent {
+        agent: AgentId,
+    },
+    PutPool {
+        pool: model::PoolRecord,
+    },
+    SetGlobalLimit {
+        limit: Option<u32>,
+    },
 }
 
 /// A job as somebody wants it. The contents are in the store already.
 #[derive(Clone, Debug)]
 pub struct JobDraft {
+    /// The job of this name, if the store knows one.
+    pub id: Option<JobId>,
     pub tenant: TenantId,
     pub name: String,
     pub folder: String,
@@ -84,6 +139,8 @@ pub struct Triggering {
     /// Told to the task as its planned time; now if absent.
     pub planned: Option<Timestamp>,
     pub idempotency_key: Option<String>,
+    /// The key was taken for this number and the instance never made: make it now.
+    pub adopt: Option<InstanceId>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

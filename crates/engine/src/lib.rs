@@ -1,13 +1,41 @@
 //! Every scheduling decision, pure: a `Shard` is told what happened and when, edits its memory, and answers with what
 //! must be written and what happens after. It has no clock, no randomness, no async, no SQL and no log.
 
+mod agents;
+mod alarm;
+mod cancel;
 pub mod change;
+mod claims;
+mod command;
 pub mod cron;
+mod edit;
 pub mod effect;
+mod explain;
+mod fire;
+mod ids;
 pub mod input;
+mod jobs;
+mod launch;
+mod open;
+mod place;
 pub mod plan;
+mod queue;
+mod revive;
+mod settle;
+mod shard;
+mod wheel;
 
 pub use change::{Change, Claim, ClaimAnswer, ClaimName, Commit, Row};
-pub use effect::{Decisions, Effect, Order, Refusal, Reply};
+pub use effect::{Decisions, Effect, Order, Refusal, Reply, WhyReply};
+pub use fire::FIRE_ALL_MAX;
+pub use ids::BLOCK;
 pub use input::{Caller, Command, Input};
-pub use plan::{Compiled, Plan};
+pub use jobs::LoadedJob;
+pub use place::ORDER_LIFE;
+pub use plan::{Compiled, PlanError};
+pub use queue::AGEING;
+pub use shard::{AHEAD, Census, Loaded, Shard};
+
+/// A job of this priority makes `step` panic: only in test builds, to show that one bad job stops nothing else.
+#[cfg(feature = "faults")]
+pub const PANICKING_PRIORITY: i32 = -66_666;

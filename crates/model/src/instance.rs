@@ -64,7 +64,9 @@ pub enum Cause {
     /// Its trigger's planned time.
     Planned,
     /// A planned time that was missed and made up for.
-    Misfire { missed: u64 },
+    Misfire {
+        missed: u64,
+    },
     Manual(Actor),
     /// Another job's instance ended.
     After(InstanceId),

@@ -121,9 +121,13 @@ pub enum Route {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Overlap {
     /// Up to `max` side by side, the rest wait; none: no bound.
-    Allow { max: Option<u32> },
+    Allow {
+        max: Option<u32>,
+    },
     /// One after the other; when more than `max` wait, a further one is skipped.
-    Queue { max: u32 },
+    Queue {
+        max: u32,
+    },
     Skip,
     /// The earlier one is stopped, the new one starts when it is gone.
     Replace,
@@ -147,11 +151,22 @@ pub enum Exclusive {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Retry {
     None,
-    Fixed { times: u32, delay: Span },
+    Fixed {
+        times: u32,
+        delay: Span,
+    },
     /// One delay per retry, in order.
-    List { delays: Vec<Span> },
+    List {
+        delays: Vec<Span>,
+    },
     /// `delay · factor^n`, at most `max`, spread by up to `jitter_percent`.
-    Exponential { times: u32, delay: Span, factor_percent: u32, max: Span, jitter_percent: u32 },
+    Exponential {
+        times: u32,
+        delay: Span,
+        factor_percent: u32,
+        max: Span,
+        jitter_percent: u32,
+    },
 }
 
 impl Retry {

@@ -27,12 +27,21 @@ pub enum When {
         dst: DstRule,
     },
     /// Every so often, counted from `start` or from when the job was made.
-    Rate { every: Span },
+    Rate {
+        every: Span,
+    },
     /// So long after the previous instance ended.
-    Delay { delay: Span },
-    Once { at: Timestamp },
+    Delay {
+        delay: Span,
+    },
+    Once {
+        at: Timestamp,
+    },
     /// When an instance of another job ends.
-    After { job: JobId, on: On },
+    After {
+        job: JobId,
+        on: On,
+    },
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -44,7 +53,10 @@ pub enum CronDialect {
 /// What happens to local times that a change of clocks skips or repeats.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum DstRule {
-    Policy { gap: Gap, fold: Fold },
+    Policy {
+        gap: Gap,
+        fold: Fold,
+    },
     /// Exactly what Quartz 2.3 does.
     Quartz,
 }

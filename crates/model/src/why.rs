@@ -5,46 +5,105 @@ use crate::{AgentId, InstanceId, Span, Timestamp};
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Why {
     /// Its time has not come.
-    NotDue { at: Timestamp },
+    NotDue {
+        at: Timestamp,
+    },
     /// Its start is spread by jitter.
-    Jitter { until: Timestamp },
+    Jitter {
+        until: Timestamp,
+    },
     /// An earlier instance of the job is open and the overlap rule says wait.
-    Overlap { holder: InstanceId },
+    Overlap {
+        holder: InstanceId,
+    },
     /// The overlap rule says skip.
-    OverlapSkipped { holder: InstanceId },
+    OverlapSkipped {
+        holder: InstanceId,
+    },
     /// So many wait already that one more is not taken.
-    QueueFull { waiting: u32 },
+    QueueFull {
+        waiting: u32,
+    },
     /// The earlier instance is being stopped to make room.
-    Replacing { holder: InstanceId },
+    Replacing {
+        holder: InstanceId,
+    },
     /// The job's own limit of instances at once is used up.
-    JobLimit { max: u32 },
-    PoolLimit { pool: String, max: u32 },
-    GlobalLimit { max: u32 },
-    NoAgentInPool { pool: String },
+    JobLimit {
+        max: u32,
+    },
+    PoolLimit {
+        pool: String,
+        max: u32,
+    },
+    GlobalLimit {
+        max: u32,
+    },
+    NoAgentInPool {
+        pool: String,
+    },
     /// Agents are there, but none carries the labels.
-    NoAgentWith { pool: String, label: String },
+    NoAgentWith {
+        pool: String,
+        label: String,
+    },
     /// Every eligible agent is silent or drained.
-    NoAgentUp { pool: String, known: u32 },
-    NoAgentNamed { name: String },
+    NoAgentUp {
+        pool: String,
+        known: u32,
+    },
+    NoAgentNamed {
+        name: String,
+    },
     /// Every eligible agent has all its slots in use.
-    NoFreeSlot { pool: String, agents: u32, slots: u32 },
-    Retry { used: u32, max: u32, at: Timestamp },
+    NoFreeSlot {
+        pool: String,
+        agents: u32,
+        slots: u32,
+    },
+    Retry {
+        used: u32,
+        max: u32,
+        at: Timestamp,
+    },
     /// The order is out and the agent has not answered yet.
-    Ordered { agent: AgentId, at: Timestamp },
-    Running { agent: AgentId, since: Timestamp },
+    Ordered {
+        agent: AgentId,
+        at: Timestamp,
+    },
+    Running {
+        agent: AgentId,
+        since: Timestamp,
+    },
     /// Nobody who could be asked knows whether it runs.
-    Uncertain { agent: AgentId, since: Timestamp, lost_at: Option<Timestamp> },
-    Stopping { by: String, since: Timestamp },
+    Uncertain {
+        agent: AgentId,
+        since: Timestamp,
+        lost_at: Option<Timestamp>,
+    },
+    Stopping {
+        by: String,
+        since: Timestamp,
+    },
     /// The previous holder may still run; an exclusive job waits for it.
-    ExclusiveHolder { holder: InstanceId },
+    ExclusiveHolder {
+        holder: InstanceId,
+    },
     /// Shards of a broadcast still open.
-    Children { open: u32, total: u32 },
+    Children {
+        open: u32,
+        total: u32,
+    },
     /// An input about this job made the engine fail; a person must look.
-    Quarantined { error: String },
+    Quarantined {
+        error: String,
+    },
     Paused,
     Disabled,
     /// Missed while no server was there.
-    Misfire { late: Span },
+    Misfire {
+        late: Span,
+    },
     /// The clock or the process stood still for so long.
     Ended,
 }

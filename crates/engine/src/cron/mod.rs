@@ -15,8 +15,10 @@
 //! [`DstRule::Quartz`] does what Quartz does: nothing inside a gap, only the second pass of a repeated hour, for every pattern;
 //! and, asked from inside the first pass, it goes on from the same wall-clock time in the second.
 //!
-//! Nothing fires before 1970 or after 2299 on the wall clock of the zone.
+//! Nothing fires before 1970 or after 2299 on the wall clock of the zone. [`brute`] answers the same questions slowly
+//! and shares no code with the rest, so that the one can be held against the other.
 
+pub mod brute;
 mod civil;
 mod days;
 mod dst;

@@ -1,0 +1,213 @@
+//! What the engine knows of agents: who is there, what each holds, and what to believe when one falls silent.
+//! Absence is believed only from an agent that has stored our term.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use model::{
+    AgentId, AgentRecord, AttemptId, Ending, Exclusive, InstanceId, Load, MisfireRule, Outcome, SkipReason, Span,
+    Timestamp, Uncertain, Verdict, Why,
+};
+use rustc_hash::{FxHashMap, FxHashSet};
+
+use crate::alarm::Alarm;
+use crate::change::NoteKind;
+use crate::effect::{Decisions, Effect};
+use crate::input::Held;
+use crate::open::Phase;
+use crate::shard::Shard;
+
+/// Clocks drift and kills take time: a leash that has run out is trusted only so much later.
+const LEASH_MARGIN: Span = Span::secs(5);
+
+#[derive(Debug)]
+pub(crate) struct Agent {
+    pub record: Arc<AgentRecord>,
+    pub connected: bool,
+    pub load: Load,
+    /// Instances ordered to it and not ended.
+    pub busy: FxHashSet<InstanceId>,
+}
+
+impl Agent {
+    pub(crate) fn takes_work(&self) -> bool {
+        self.connected && !self.record.drained
+    }
+
+    pub(crate) fn has_slot(&self) -> bool {
+        (self.busy.len() as u32) < self.record.slots
+    }
+
+    /// How loaded it is, for comparing: share of its slots, then its machine, then its id.
+    pub(crate) fn burden(&self) -> (u64, u32, AgentId) {
+        let share = self.busy.len() as u64 * 1_000 / u64::from(self.record.slots.max(1));
+        (share, self.load.cpu_percent as u32 + self.load.memory_percent as u32, self.record.id)
+    }
+}
+
+impl Shard {
+    pub(crate) fn enlist(&mut self, record: Arc<AgentRecord>) {
+        let id = record.id;
+        match self.agents.get_mut(&id) {
+            Some(agent) => agent.record = record,
+            None => {
+                let agent = Agent { record, connected: false, load: Load::default(), busy: FxHashSet::default() };
+                self.agents.insert(id, agent);
+            }
+        }
+        self.queues.regroup(&self.agents);
+    }
+
+    pub(crate) fn agent_up(
+        &mut self,
+        record: Arc<AgentRecord>,
+        held: Vec<Held>,
+        rebooted: bool,
+        now: Timestamp,
+        out: &mut Decisions,
+    ) {
+        let id = record.id;
+        self.enlist(record);
+        self.agents.get_mut(&id).expect("just enlisted").connected = true;
+        self.note(now, None, None, NoteKind::AgentOnline(id), out);
+        let held: FxHashMap<AttemptId, Option<Timestamp>> =
+            held.into_iter().map(|h| (h.attempt, h.started_at)).collect();
+        let mut absent = Vec::new();
+        for instance in self.busy_on(id) {
+            let attempt = self.open[&instance].attempt;
+            match held.get(&attempt) {
+                Some(started_at) => self.confirmed(instance, id, *started_at, now, out),
+                None => absent.push(attempt),
+            }
+        }
+        self.not_here(id, absent, rebooted, now, out);
+        self.drain_all(now, out);
+    }
+
+    fn busy_on(&self, agent: AgentId) -> BTreeSet<InstanceId> {
+        self.agents[&agent].busy.iter().copied().collect()
+    }
+
+    /// The agent says it has the attempt, so it is no longer in doubt.
+    fn confirmed(
+        &mut self,
+        id: InstanceId,
+        agent: AgentId,
+        started_at: Option<Timestamp>,
+        now: Timestamp,
+        out: &mut Decisions,
+    ) {
+        self.open.get_mut(&id).expect("busy instances are open").uncertain = None;
+        match started_at {
+            Some(at) => self.started(id, agent, at, now),
+            None => self.flush_later(id, now),
+        }
+        let open = &self.open[&id];
+        if let Some((by, _)) = &open.stopping {
+            let (attempt, grace) = (open.attempt, open.rule.rule.stop_grace);
+            out.effect(Effect::Stop { agent, attempt, by: by.0.clone(), grace });
+        }
+    }
+
+    /// An agent that honours our term does not have these. What had not started may be sent; what had is gone.
+    pub(crate) fn not_here(
+        &mut self,
+        agent: AgentId,
+        attempts: Vec<AttemptId>,
+        rebooted: bool,
+        now: Timestamp,
+        out: &mut Decisions,
+    ) {
+        for attempt in attempts {
+            let Some(id) = self.attempts.get(&attempt).copied() else { continue };
+            let open = &self.open[&id];
+            if open.agent() != Some(agent) {
+                continue;
+            }
+            self.blamed = Some(open.job);
+            let ran = matches!(open.phase, Phase::Running { .. });
+            if rebooted || ran {
+                let what = if rebooted { "its machine restarted" } else { "its agent came back without it" };
+                self.settle(id, Outcome::of(Verdict::Lost, what, now), now, out);
+            } else if open.stopping.is_some() {
+                let never = Outcome::of(Verdict::Stopped, "it had not started", now);
+                self.settle(id, never, now, out);
+            } else {
+                self.send_again(id, now, out);
+            }
+        }
+    }
+
+    /// It provably never started: it goes through the same door as if its time came now, under the same number.
+    fn send_again(&mut self, id: InstanceId, now: Timestamp, out: &mut Decisions) {
+        self.vacate(id);
+        let open = self.open.get_mut(&id).expect("checked by the caller");
+        let late = now - open.due;
+        let doubtful = open.uncertain.take().is_some();
+        let misfire = open.by_trigger()
+            && doubtful
+            && open.attempt_no == 1
+            && open.rule.is_misfire(late)
+            && open.rule.rule.trigger.misfire.rule == MisfireRule::Skip;
+        open.phase = Phase::Waiting;
+        open.ordered_at = None;
+        if misfire {
+            let why = Why::Misfire { late }.to_string();
+            return self.finish(id, Ending::Skipped(SkipReason::Misfire), None, Some(why), now, out);
+        }
+        let (job, is_child) = (open.job, open.is_child());
+        if is_child {
+            return self.enqueue(id, now, out);
+        }
+        if let Some(live) = self.jobs.get_mut(&job).and_then(|job| job.live.as_mut()) {
+            live.active.retain(|other| *other != id);
+        }
+        self.launch(id, now, out);
+    }
+
+    pub(crate) fn agent_beat(&mut self, agent: AgentId, load: Load) {
+        if let Some(agent) = self.agents.get_mut(&agent) {
+            agent.load = load;
+        }
+    }
+
+    pub(crate) fn agent_gone(&mut self, id: AgentId, now: Timestamp, out: &mut Decisions) {
+        let Some(agent) = self.agents.get_mut(&id) else { return };
+        if !std::mem::take(&mut agent.connected) {
+            return;
+        }
+        self.note(now, None, None, NoteKind::AgentSilent(id), out);
+        for instance in self.busy_on(id) {
+            self.doubt(instance, "its agent is not connected", now);
+        }
+    }
+
+    /// Nobody can be asked about this attempt: it is held until its agent returns, it counts as lost, or a person decides.
+    pub(crate) fn doubt(&mut self, id: InstanceId, why: &str, now: Timestamp) {
+        let open = self.open.get_mut(&id).expect("only open instances are doubted");
+        if open.uncertain.is_some() {
+            return;
+        }
+        open.uncertain = Some(Uncertain { since: now, why: why.into() });
+        let attempt = open.attempt;
+        if let Some(at) = lost_at(open) {
+            self.alarms.set(at, Alarm::Lost(id, attempt));
+        }
+        self.flush_later(id, now);
+    }
+
+    pub(crate) fn remove_agent(&mut self, id: AgentId) {
+        self.agents.remove(&id);
+        self.queues.regroup(&self.agents);
+    }
+}
+
+/// When an uncertain attempt counts as lost by itself.
+pub(crate) fn lost_at(open: &crate::open::Open) -> Option<Timestamp> {
+    let since = open.uncertain.as_ref()?.since;
+    match open.rule.rule.exclusive {
+        Some(Exclusive::Wait) => None,
+        Some(Exclusive::Takeover { leash }) => Some(since + leash + open.rule.rule.stop_grace + LEASH_MARGIN),
+        None => Some(since + open.rule.rule.lost_after),
+    }
+}

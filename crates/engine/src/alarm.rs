@@ -1,0 +1,177 @@
+//! Instants at which something about an open instance must be looked at. An alarm whose reason has gone is silent:
+//! it names the attempt it was set for.
+
+use std::collections::{BTreeSet, VecDeque};
+
+use model::{AttemptId, InstanceId, Outcome, Span, Timestamp, Verdict};
+
+use crate::change::{Change, NoteKind, Progress};
+use crate::effect::{Decisions, Effect};
+use crate::open::{Open, Phase};
+use crate::shard::Shard;
+
+/// Progress of what is still open is written this long after it happened, many at a time.
+const FLUSH_AFTER: Span = Span::secs(1);
+/// How much longer than its timeout an attempt may take to be reported before we ask again for its end.
+const TIMEOUT_MARGIN: Span = Span::secs(5);
+
+#[derive(Debug, Default)]
+pub(crate) struct Alarms {
+    by_time: BTreeSet<(Timestamp, Alarm)>,
+    /// Flushes all wait equally long, so they need no sorting.
+    flushes: VecDeque<(Timestamp, InstanceId)>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Alarm {
+    Retry(InstanceId, AttemptId),
+    Lost(InstanceId, AttemptId),
+    Overdue(InstanceId, AttemptId),
+    NotStarted(InstanceId),
+    NotFinished(InstanceId),
+}
+
+impl Alarms {
+    pub(crate) fn set(&mut self, at: Timestamp, alarm: Alarm) {
+        self.by_time.insert((at, alarm));
+    }
+
+    pub(crate) fn clear(&mut self, at: Timestamp, alarm: Alarm) {
+        self.by_time.remove(&(at, alarm));
+    }
+
+    pub(crate) fn next(&self) -> Option<Timestamp> {
+        let alarm = self.by_time.first().map(|(at, _)| *at);
+        let flush = self.flushes.front().map(|(at, _)| *at);
+        [alarm, flush].into_iter().flatten().min()
+    }
+
+    fn take(&mut self, now: Timestamp) -> Option<Alarm> {
+        let (at, alarm) = *self.by_time.first()?;
+        (at <= now).then(|| {
+            self.by_time.pop_first();
+            alarm
+        })
+    }
+
+    fn take_flush(&mut self, now: Timestamp) -> Option<InstanceId> {
+        self.flushes.pop_front_if(|(at, _)| *at <= now).map(|(_, id)| id)
+    }
+}
+
+impl Shard {
+    pub(crate) fn ring_alarms(&mut self, now: Timestamp, out: &mut Decisions) {
+        while let Some(alarm) = self.alarms.take(now) {
+            match alarm {
+                Alarm::Retry(id, attempt) => self.retry_now(id, attempt, now, out),
+                Alarm::Lost(id, attempt) => self.give_up_on_silence(id, attempt, now, out),
+                Alarm::Overdue(id, attempt) => self.press_overdue(id, attempt, now, out),
+                Alarm::NotStarted(id) => self.remark_not_started(id, now, out),
+                Alarm::NotFinished(id) => self.remark_not_finished(id, now, out),
+            }
+        }
+        while let Some(id) = self.alarms.take_flush(now) {
+            self.flush(id, now, out);
+        }
+    }
+
+    pub(crate) fn set_deadlines(&mut self, id: InstanceId) {
+        let open = &self.open[&id];
+        let rule = &open.rule.rule;
+        if let Some(by) = rule.not_started_by {
+            self.alarms.set(open.planned + by, Alarm::NotStarted(id));
+        }
+        if let Some(by) = rule.not_finished_by {
+            self.alarms.set(open.planned + by, Alarm::NotFinished(id));
+        }
+    }
+
+    pub(crate) fn clear_deadlines(&mut self, open: &Open) {
+        let rule = &open.rule.rule;
+        if let Some(by) = rule.not_started_by {
+            self.alarms.clear(open.planned + by, Alarm::NotStarted(open.id));
+        }
+        if let Some(by) = rule.not_finished_by {
+            self.alarms.clear(open.planned + by, Alarm::NotFinished(open.id));
+        }
+    }
+
+    /// What an instance has come to is worth writing if it lasts.
+    pub(crate) fn flush_later(&mut self, id: InstanceId, now: Timestamp) {
+        if let Some(open) = self.open.get_mut(&id)
+            && !open.flush_due
+        {
+            open.flush_due = true;
+            self.alarms.flushes.push_back((now + FLUSH_AFTER, id));
+        }
+    }
+
+    fn flush(&mut self, id: InstanceId, now: Timestamp, out: &mut Decisions) {
+        if !self.open.contains_key(&id) {
+            return;
+        }
+        let why = self.why_instance(id, now).first().map(ToString::to_string);
+        let open = self.open.get_mut(&id).expect("looked up above");
+        open.flush_due = false;
+        out.change(Change::Progress(Progress {
+            row: open.row(),
+            attempt: open.attempt,
+            state: open.state(),
+            target: open.target,
+            ordered_at: open.ordered_at,
+            started_at: open.started_at,
+            why,
+            uncertain: open.uncertain.clone(),
+        }));
+    }
+
+    fn remark_not_started(&mut self, id: InstanceId, now: Timestamp, out: &mut Decisions) {
+        let Some(open) = self.open.get(&id) else { return };
+        if open.started_at.is_none() {
+            let job = open.job;
+            self.note(now, Some(job), Some(id), NoteKind::NotStartedInTime, out);
+        }
+    }
+
+    fn remark_not_finished(&mut self, id: InstanceId, now: Timestamp, out: &mut Decisions) {
+        let Some(job) = self.open.get(&id).map(|open| open.job) else { return };
+        self.note(now, Some(job), Some(id), NoteKind::NotFinishedInTime, out);
+    }
+
+    pub(crate) fn watch_timeout(&mut self, id: InstanceId, now: Timestamp) {
+        let open = &self.open[&id];
+        if let Some(timeout) = open.rule.rule.timeout {
+            let at = now + timeout + open.rule.rule.stop_grace + TIMEOUT_MARGIN;
+            self.alarms.set(at, Alarm::Overdue(id, open.attempt));
+        }
+    }
+
+    /// The agent ends an attempt at its timeout by itself. If it has not told us, tell it again.
+    fn press_overdue(&mut self, id: InstanceId, attempt: AttemptId, now: Timestamp, out: &mut Decisions) {
+        let Some(open) = self.open.get(&id) else { return };
+        if open.attempt != attempt {
+            return;
+        }
+        let Some(agent) = open.agent() else { return };
+        let grace = open.rule.rule.stop_grace;
+        out.effect(Effect::Stop { agent, attempt, by: "timeout".into(), grace });
+        self.alarms.set(now + Span::MINUTE, Alarm::Overdue(id, attempt));
+    }
+
+    /// Nobody could be asked for as long as the job allows: the attempt ends as lost.
+    fn give_up_on_silence(&mut self, id: InstanceId, attempt: AttemptId, now: Timestamp, out: &mut Decisions) {
+        let Some(open) = self.open.get(&id) else { return };
+        if open.attempt == attempt && open.uncertain.is_some() {
+            self.blamed = Some(open.job);
+            self.settle(id, Outcome::of(Verdict::Lost, "its agent was silent for too long", now), now, out);
+        }
+    }
+
+    fn retry_now(&mut self, id: InstanceId, attempt: AttemptId, now: Timestamp, out: &mut Decisions) {
+        let Some(open) = self.open.get(&id) else { return };
+        if open.attempt == attempt && matches!(open.phase, Phase::RetryWait { .. }) {
+            self.blamed = Some(open.job);
+            self.enqueue(id, now, out);
+        }
+    }
+}

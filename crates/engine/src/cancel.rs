@@ -1,0 +1,44 @@
+//! A person's stop: the intent is recorded before the signal, nothing further starts, no retry follows.
+
+use model::{Actor, Ending, InstanceId, Timestamp};
+
+use crate::change::Change;
+use crate::effect::{Decisions, Effect};
+use crate::open::Phase;
+use crate::shard::Shard;
+
+impl Shard {
+    pub(crate) fn stop(&mut self, id: InstanceId, by: Actor, now: Timestamp, out: &mut Decisions) {
+        let open = self.open.get_mut(&id).expect("only open instances are stopped");
+        match open.phase {
+            Phase::Scheduled | Phase::Waiting | Phase::Queued { .. } | Phase::RetryWait { .. } => {
+                self.finish(id, Ending::Stopped(by), None, None, now, out);
+            }
+            Phase::Ordered { agent } | Phase::Running { agent } => {
+                // Asked twice is asked once: the first name stays.
+                if open.stopping.is_none() {
+                    open.stopping = Some((by.clone(), now));
+                    out.change(Change::Stopping { row: open.row(), by: by.clone(), at: now });
+                }
+                let (attempt, grace) = (open.attempt, open.rule.rule.stop_grace);
+                out.effect(Effect::Stop { agent, attempt, by: by.0, grace });
+            }
+            Phase::Spread { .. } => {
+                if open.stopping.is_none() {
+                    open.stopping = Some((by.clone(), now));
+                    out.change(Change::Stopping { row: open.row(), by: by.clone(), at: now });
+                }
+                for child in self.children(id) {
+                    self.stop(child, by.clone(), now, out);
+                }
+            }
+        }
+    }
+
+    fn children(&self, parent: InstanceId) -> Vec<InstanceId> {
+        let mut children: Vec<_> =
+            self.open.values().filter(|open| open.parent == Some(parent)).map(|open| open.id).collect();
+        children.sort();
+        children
+    }
+}

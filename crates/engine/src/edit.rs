@@ -1,0 +1,288 @@
+//! Making, changing, pausing and removing jobs. Until its instant, any change to a job rewrites what was created
+//! ahead for it, in the same commit; what has started keeps the version it started with.
+
+use std::sync::Arc;
+
+use model::{Actor, Ending, JobId, JobMode, JobRecord, Timestamp, VersionId, When};
+
+use crate::change::{Change, ClaimName};
+use crate::claims::Waiting;
+use crate::effect::{Decisions, Refusal, Reply};
+use crate::input::{Caller, JobDraft};
+use crate::jobs::Job;
+use crate::open::Phase;
+use crate::shard::Shard;
+
+impl Shard {
+    /// None: answered later, when the store has said whether the name is free.
+    pub(crate) fn apply(
+        &mut self,
+        caller: Caller,
+        by: Actor,
+        draft: JobDraft,
+        now: Timestamp,
+        out: &mut Decisions,
+    ) -> Option<Result<Reply, Refusal>> {
+        if let Err(refusal) = self.refuse_cycle(&draft) {
+            return Some(Err(refusal));
+        }
+        match draft.id {
+            Some(id) if self.jobs.contains_key(&id) => Some(Ok(self.change_job(id, draft, by, now, out))),
+            Some(id) => Some(Err(Refusal::NoSuchJob(id))),
+            None => {
+                let id = JobId(self.ids.take());
+                let name = ClaimName::JobName { tenant: draft.tenant, name: draft.name.clone() };
+                self.claim(name, id.0, Waiting::NewJob { caller, by, draft: Box::new(draft) }, now, out);
+                None
+            }
+        }
+    }
+
+    /// A job that follows itself, over however many others, would never stop.
+    fn refuse_cycle(&self, draft: &JobDraft) -> Result<(), Refusal> {
+        let Some(me) = draft.id else { return Ok(()) };
+        let When::After { job, .. } = draft.rule.rule.trigger.when else { return Ok(()) };
+        let mut leader = Some(job);
+        let mut seen = 0;
+        while let Some(id) = leader {
+            seen += 1;
+            if id == me || seen > self.jobs.len() {
+                return Err(Refusal::Cycle(id));
+            }
+            leader = self.jobs.get(&id).and_then(Job::follows).map(|(leader, _)| leader);
+        }
+        Ok(())
+    }
+
+    pub(crate) fn make_job(
+        &mut self,
+        id: JobId,
+        draft: JobDraft,
+        by: Actor,
+        now: Timestamp,
+        out: &mut Decisions,
+    ) -> Reply {
+        self.blamed = Some(id);
+        let version = VersionId(self.ids.take());
+        let queue = self.queues.intern(draft.tenant, &draft.rule.rule.pool, &self.agents);
+        let job = Job {
+            tenant: draft.tenant,
+            version,
+            rule: Arc::clone(&draft.rule),
+            rule_content: draft.rule_content,
+            task: draft.task,
+            source: draft.source,
+            queue,
+            mode: draft.mode,
+            since: now,
+            wake: None,
+            fired: 0,
+            turn: 0,
+            last_made: Timestamp::MIN,
+            held: None,
+            live: None,
+        };
+        out.change(Change::JobPut(Box::new(record(id, &draft, version, now, 0, &by))));
+        self.take_up(id, job, now, out);
+        Reply::Job { id, version, changed: true }
+    }
+
+    fn change_job(&mut self, id: JobId, draft: JobDraft, by: Actor, now: Timestamp, out: &mut Decisions) -> Reply {
+        self.blamed = Some(id);
+        let job = &self.jobs[&id];
+        let same_content =
+            job.rule_content == draft.rule_content && job.task == draft.task && job.source == draft.source;
+        if same_content && job.mode == draft.mode {
+            return Reply::Job { id, version: job.version, changed: false };
+        }
+        let version = if same_content { job.version } else { VersionId(self.ids.take()) };
+        self.withdraw(id, now, out);
+        self.unfollow(id);
+        let queue = self.queues.intern(draft.tenant, &draft.rule.rule.pool, &self.agents);
+        let mut job = self.jobs.remove(&id).expect("checked by the caller");
+        job.version = version;
+        job.rule = Arc::clone(&draft.rule);
+        job.rule_content = draft.rule_content;
+        job.task = draft.task;
+        job.source = draft.source;
+        job.queue = queue;
+        job.mode = draft.mode;
+        job.since = now;
+        out.change(Change::JobPut(Box::new(record(id, &draft, version, now, job.fired, &by))));
+        self.take_up(id, job, now, out);
+        Reply::Job { id, version, changed: true }
+    }
+
+    /// Takes a new or changed job into the plan from now on.
+    fn take_up(&mut self, id: JobId, mut job: Job, now: Timestamp, out: &mut Decisions) {
+        if let Some((leader, _)) = job.follows() {
+            self.followers.entry(leader).or_default().push(id);
+        }
+        job.wake = if job.plans() { job.next_after(now) } else { None };
+        let wake = job.wake;
+        self.jobs.insert(id, job);
+        match wake {
+            // What is planned up to the horizon counts as decided once this is committed: decide it here.
+            Some(wake) if wake <= self.horizon => {
+                let horizon = self.horizon;
+                self.fire(id, horizon, now, out);
+            }
+            Some(wake) => self.wheel.insert(wake, id),
+            None => {}
+        }
+        self.schedule_first(id, now, out);
+    }
+
+    pub(crate) fn schedule_first(&mut self, id: JobId, now: Timestamp, out: &mut Decisions) {
+        let Some(job) = self.jobs.get(&id) else { return };
+        if let When::Delay { delay } = job.rule.rule.trigger.when {
+            let busy = job.live.as_ref().is_some_and(|live| !live.active.is_empty() || !live.waiting.is_empty());
+            if !busy {
+                self.schedule_delay(id, now - delay, now, out);
+            }
+        }
+    }
+
+    /// Takes back what was created ahead for the job and whose time has not come.
+    fn withdraw(&mut self, id: JobId, now: Timestamp, out: &mut Decisions) {
+        let Some(live) = self.jobs.get(&id).and_then(|job| job.live.as_ref()) else { return };
+        let ahead: Vec<_> = live
+            .scheduled
+            .iter()
+            .copied()
+            .filter(|i| self.open[i].planned > now && self.open[i].by_trigger())
+            .collect();
+        for instance in ahead {
+            let open = self.open.remove(&instance).expect("scheduled instances are open");
+            self.attempts.remove(&open.attempt);
+            self.clear_deadlines(&open);
+            if let Some(bucket) = self.due.get_mut(&open.due) {
+                bucket.retain(|other| *other != instance);
+                if bucket.is_empty() {
+                    self.due.remove(&open.due);
+                }
+            }
+            let job = self.jobs.get_mut(&id).expect("just looked up");
+            job.live().scheduled.retain(|other| *other != instance);
+            if job.rule.rule.trigger.count_max.is_some() {
+                job.fired -= 1;
+            }
+            out.change(Change::Withdrawn { row: open.row() });
+        }
+        self.jobs.get_mut(&id).expect("just looked up").settle_live();
+    }
+
+    pub(crate) fn set_mode(
+        &mut self,
+        id: JobId,
+        mode: JobMode,
+        by: Actor,
+        now: Timestamp,
+        out: &mut Decisions,
+    ) -> Result<Reply, Refusal> {
+        let job = self.jobs.get(&id).ok_or(Refusal::NoSuchJob(id))?;
+        self.blamed = Some(id);
+        let version = job.version;
+        if job.mode == mode {
+            return Ok(Reply::Job { id, version, changed: false });
+        }
+        self.withdraw(id, now, out);
+        self.unfollow(id);
+        let mut job = self.jobs.remove(&id).expect("looked up above");
+        job.mode = mode;
+        job.since = now;
+        out.change(Change::JobMode { job: id, mode, since: now, by, fired: job.fired });
+        self.take_up(id, job, now, out);
+        self.mode_note(id, mode, now, out);
+        Ok(Reply::Job { id, version, changed: true })
+    }
+
+    pub(crate) fn delete(
+        &mut self,
+        id: JobId,
+        by: Actor,
+        now: Timestamp,
+        out: &mut Decisions,
+    ) -> Result<Reply, Refusal> {
+        let job = self.jobs.get(&id).ok_or(Refusal::NoSuchJob(id))?;
+        self.blamed = Some(id);
+        let (tenant, version) = (job.tenant, job.version);
+        self.withdraw(id, now, out);
+        // What waits would wait for a job that is gone; what runs may end.
+        let live = self.jobs[&id].live.as_ref();
+        let idle: Vec<_> =
+            live.into_iter().flat_map(|l| l.scheduled.iter().chain(&l.waiting).chain(&l.active)).copied().collect();
+        for instance in idle {
+            let waits = self.open.get(&instance).is_some_and(|open| {
+                matches!(open.phase, Phase::Scheduled | Phase::Waiting | Phase::Queued { .. } | Phase::RetryWait { .. })
+            });
+            if waits {
+                self.finish(instance, Ending::Stopped(by.clone()), None, Some("its job was deleted".into()), now, out);
+            }
+        }
+        self.unfollow(id);
+        self.jobs.remove(&id);
+        out.change(Change::JobRemoved { job: id, tenant, at: now, by });
+        Ok(Reply::Job { id, version, changed: true })
+    }
+
+    /// Deciding about the job failed: it fires no more until a person has looked.
+    pub(crate) fn quarantine(
+        &mut self,
+        job: Option<JobId>,
+        input: String,
+        error: String,
+        now: Timestamp,
+        out: &mut Decisions,
+    ) {
+        if let Some(slot) = job.and_then(|id| self.jobs.get_mut(&id)) {
+            slot.held = Some(error.as_str().into());
+        }
+        out.change(Change::Quarantined { job, input, error, at: now });
+    }
+
+    pub(crate) fn release(
+        &mut self,
+        id: JobId,
+        by: Actor,
+        now: Timestamp,
+        out: &mut Decisions,
+    ) -> Result<Reply, Refusal> {
+        let job = self.jobs.get_mut(&id).ok_or(Refusal::NoSuchJob(id))?;
+        self.blamed = Some(id);
+        let version = job.version;
+        if job.held.take().is_none() {
+            return Ok(Reply::Job { id, version, changed: false });
+        }
+        out.change(Change::Unquarantined { job: id, by });
+        self.skip_held_times(id, out);
+        let mut job = self.jobs.remove(&id).expect("looked up above");
+        if job.wake.is_none() && job.plans() {
+            job.wake = job.next_after(self.horizon);
+        }
+        let wake = job.wake;
+        self.jobs.insert(id, job);
+        if let Some(wake) = wake {
+            self.wheel.insert(wake, id);
+        }
+        self.schedule_first(id, now, out);
+        Ok(Reply::Job { id, version, changed: true })
+    }
+}
+
+fn record(id: JobId, draft: &JobDraft, version: VersionId, since: Timestamp, fired: u64, by: &Actor) -> JobRecord {
+    JobRecord {
+        id,
+        tenant: draft.tenant,
+        name: draft.name.clone(),
+        version,
+        rule: draft.rule_content,
+        task: draft.task,
+        source: draft.source,
+        folder: draft.folder.clone(),
+        mode: draft.mode,
+        since,
+        fired,
+        changed_by: by.0.clone(),
+    }
+}

@@ -1,0 +1,132 @@
+//! What the engine holds of a job: little, because there may be a million of them.
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+use model::{ContentId, InstanceId, JobId, JobMode, TenantId, Timestamp, VersionId, When};
+
+use crate::plan::Compiled;
+use crate::queue::QueueId;
+use crate::shard::Shard;
+
+#[derive(Debug)]
+pub(crate) struct Job {
+    pub tenant: TenantId,
+    pub version: VersionId,
+    pub rule: Arc<Compiled>,
+    pub rule_content: ContentId,
+    pub task: ContentId,
+    pub source: ContentId,
+    pub queue: QueueId,
+    pub mode: JobMode,
+    pub since: Timestamp,
+    /// The next planned time that is no instance yet.
+    pub wake: Option<Timestamp>,
+    pub fired: u64,
+    /// Whose turn it is, for round routes.
+    pub turn: u32,
+    /// The latest planned time handed out for an instance without a plan of its own.
+    pub last_made: Timestamp,
+    /// Set while it is in quarantine.
+    pub held: Option<Box<str>>,
+    /// Its open instances; none for most jobs at most times.
+    pub live: Option<Box<Live>>,
+}
+
+#[derive(Debug, Default)]
+pub(crate) struct Live {
+    /// Created, their time not come.
+    pub scheduled: Vec<InstanceId>,
+    /// Let through by the overlap rule and not ended.
+    pub active: Vec<InstanceId>,
+    /// Their time has come and the overlap rule holds them back.
+    pub waiting: VecDeque<InstanceId>,
+}
+
+pub struct LoadedJob {
+    pub id: JobId,
+    pub tenant: TenantId,
+    pub version: VersionId,
+    pub rule: Arc<Compiled>,
+    pub rule_content: ContentId,
+    pub task: ContentId,
+    pub source: ContentId,
+    pub mode: JobMode,
+    pub since: Timestamp,
+    pub fired: u64,
+}
+
+impl Job {
+    pub(crate) fn live(&mut self) -> &mut Live {
+        self.live.get_or_insert_default()
+    }
+
+    /// Frees what an idle job does not need.
+    pub(crate) fn settle_live(&mut self) {
+        if self.live.as_ref().is_some_and(|l| l.scheduled.is_empty() && l.active.is_empty() && l.waiting.is_empty()) {
+            self.live = None;
+        }
+    }
+
+    pub(crate) fn plans(&self) -> bool {
+        self.mode == JobMode::Enabled && self.held.is_none()
+    }
+
+    pub(crate) fn next_after(&self, t: Timestamp) -> Option<Timestamp> {
+        let exhausted = self.rule.rule.trigger.count_max.is_some_and(|max| self.fired >= max);
+        if exhausted { None } else { self.rule.next_after(t.max(self.since), self.since) }
+    }
+
+    pub(crate) fn follows(&self) -> Option<(JobId, model::On)> {
+        match self.rule.rule.trigger.when {
+            When::After { job, on } => Some((job, on)),
+            When::Manual | When::Cron { .. } | When::Rate { .. } | When::Delay { .. } | When::Once { .. } => None,
+        }
+    }
+}
+
+impl Shard {
+    pub(crate) fn admit_loaded_job(&mut self, job: LoadedJob, held: Option<String>) {
+        let queue = self.queues.intern(job.tenant, &job.rule.rule.pool, &self.agents);
+        let slot = Job {
+            tenant: job.tenant,
+            version: job.version,
+            rule: job.rule,
+            rule_content: job.rule_content,
+            task: job.task,
+            source: job.source,
+            queue,
+            mode: job.mode,
+            since: job.since,
+            wake: None,
+            fired: job.fired,
+            turn: 0,
+            last_made: Timestamp::MIN,
+            held: held.map(Into::into),
+            live: None,
+        };
+        self.place_in_wheel(job.id, slot);
+    }
+
+    /// Takes a job up from the horizon on: what is planned up to it is decided already.
+    pub(crate) fn place_in_wheel(&mut self, id: JobId, mut job: Job) {
+        job.wake = if job.plans() { job.next_after(self.horizon) } else { None };
+        if let Some(wake) = job.wake {
+            self.wheel.insert(wake, id);
+        }
+        if let Some((leader, _)) = job.follows() {
+            self.followers.entry(leader).or_default().push(id);
+        }
+        self.jobs.insert(id, job);
+    }
+
+    pub(crate) fn unfollow(&mut self, id: JobId) {
+        let Some((leader, _)) = self.jobs.get(&id).and_then(Job::follows) else { return };
+        if let Some(followers) = self.followers.get_mut(&leader) {
+            followers.retain(|follower| *follower != id);
+            if followers.is_empty() {
+                self.followers.remove(&leader);
+            }
+        }
+    }
+}

@@ -1,0 +1,273 @@
+//! Ends an attempt and says what follows: a retry, the end of the instance, its successors.
+//! Never touches a disk or an agent; refuses reports from a fence we no longer honour.
+
+use model::{
+    AgentId, AttemptId, Cause, Ending, Failure, InstanceId, JobId, On, Outcome, Report, ReportKind, Retry, Span, State,
+    Timestamp, Verdict,
+};
+
+use crate::alarm::Alarm;
+use crate::change::{Change, Ended, Retried};
+use crate::effect::{Decisions, Effect};
+use crate::fire::Making;
+use crate::open::{Open, Phase};
+use crate::plan::chance;
+use crate::shard::Shard;
+
+/// An attempt that provably never started is sent again this often before it counts as failed.
+const REDELIVERIES_MAX: u32 = 5;
+
+impl Shard {
+    pub(crate) fn report(&mut self, agent: AgentId, report: Report, now: Timestamp, out: &mut Decisions) {
+        let Report { attempt, seq, kind } = report;
+        // A report that changes nothing is answered too, or it would come for ever.
+        out.effect(Effect::Acknowledge { agent, attempt, seq });
+        let known = self.attempts.get(&attempt).copied();
+        let Some(id) = known.filter(|id| self.open[id].agent() == Some(agent)) else {
+            if matches!(kind, ReportKind::Ended(_)) {
+                out.change(Change::Orphan { agent, attempt, kind, at: now });
+            }
+            return;
+        };
+        self.blamed = Some(self.open[&id].job);
+        match kind {
+            ReportKind::Started { at } => self.started(id, agent, at, now),
+            ReportKind::Ended(outcome) => self.settle(id, *outcome, now, out),
+        }
+    }
+
+    pub(crate) fn started(&mut self, id: InstanceId, agent: AgentId, at: Timestamp, now: Timestamp) {
+        let open = self.open.get_mut(&id).expect("known to be open");
+        open.phase = Phase::Running { agent };
+        open.started_at = Some(at);
+        open.uncertain = None;
+        self.flush_later(id, now);
+    }
+
+    /// The one way an attempt ends.
+    pub(crate) fn settle(&mut self, id: InstanceId, outcome: Outcome, now: Timestamp, out: &mut Decisions) {
+        let open = &self.open[&id];
+        let stopped_by = open.stopping.as_ref().map(|(by, _)| by.clone());
+        let failure = match outcome.verdict {
+            Verdict::Succeeded => return self.finish(id, Ending::Succeeded, Some(outcome), None, now, out),
+            Verdict::Warned => return self.finish(id, Ending::Warned, Some(outcome), None, now, out),
+            Verdict::Stopped => {
+                let by = stopped_by.unwrap_or_else(|| model::Actor("its agent".into()));
+                return self.finish(id, Ending::Stopped(by), Some(outcome), None, now, out);
+            }
+            Verdict::Failed | Verdict::FailedForGood => Failure::Exit,
+            Verdict::TimedOut => Failure::Timeout,
+            Verdict::Lost => Failure::Lost,
+            Verdict::Undelivered => Failure::Undelivered,
+            Verdict::Refused => Failure::Refused,
+        };
+        // A person's stop is not a failure: whatever the task made of it, nothing follows.
+        if let Some(by) = stopped_by {
+            return self.finish(id, Ending::Stopped(by), Some(outcome), None, now, out);
+        }
+        let for_good = outcome.verdict == Verdict::FailedForGood;
+        match retry_at(open, failure, now).filter(|_| !for_good) {
+            Some(at) => self.retry(id, outcome, at, now, out),
+            None => {
+                let dead = open.rule.rule.dead_letter || open.rule.rule.retry.times() > 0;
+                let ending = if dead { Ending::Dead(failure) } else { Ending::Failed(failure) };
+                self.finish(id, ending, Some(outcome), None, now, out);
+            }
+        }
+    }
+
+    fn retry(&mut self, id: InstanceId, outcome: Outcome, at: Timestamp, now: Timestamp, out: &mut Decisions) {
+        self.vacate(id);
+        let next = AttemptId(self.ids.take());
+        let open = self.open.get_mut(&id).expect("known to be open");
+        let freed = open.agent();
+        if outcome.verdict == Verdict::Undelivered {
+            open.redelivered += 1;
+        } else {
+            open.retries_used += 1;
+        }
+        out.change(Change::Retried(Box::new(Retried {
+            row: open.row(),
+            attempt: open.attempt,
+            attempt_no: open.attempt_no,
+            target: open.target,
+            ordered_at: open.ordered_at,
+            outcome,
+            next,
+            retry_at: at,
+        })));
+        self.attempts.remove(&open.attempt);
+        self.attempts.insert(next, id);
+        open.attempt = next;
+        open.attempt_no += 1;
+        // A shard of a broadcast stays with its agent; everything else may try elsewhere.
+        open.target = None;
+        open.ordered_at = None;
+        open.started_at = None;
+        open.uncertain = None;
+        open.phase = Phase::RetryWait { until: at };
+        let queue = open.queue;
+        if at <= now {
+            self.enqueue(id, now, out);
+        } else {
+            self.alarms.set(at, Alarm::Retry(id, next));
+        }
+        if let Some(agent) = freed {
+            self.drain_after(queue, agent, now, out);
+        }
+    }
+
+    /// Gives back what an ordered or running instance occupies.
+    pub(crate) fn vacate(&mut self, id: InstanceId) {
+        let open = &self.open[&id];
+        if let Some(agent) = open.agent() {
+            self.queues.release(open.queue);
+            if let Some(agent) = self.agents.get_mut(&agent) {
+                agent.busy.remove(&id);
+            }
+        }
+    }
+
+    /// The one way an instance ends.
+    pub(crate) fn finish(
+        &mut self,
+        id: InstanceId,
+        ending: Ending,
+        outcome: Option<Outcome>,
+        why: Option<String>,
+        now: Timestamp,
+        out: &mut Decisions,
+    ) {
+        self.vacate(id);
+        self.leave_line(id);
+        let open = self.open.remove(&id).expect("only open instances end");
+        self.attempts.remove(&open.attempt);
+        self.clear_deadlines(&open);
+        let state = ending.state();
+        out.change(Change::Ended(Ended {
+            row: open.row(),
+            attempt: open.attempt,
+            ending,
+            target: open.target,
+            ordered_at: open.ordered_at,
+            at: now,
+            outcome: outcome.map(Box::new),
+            why,
+        }));
+        match open.parent {
+            Some(parent) => self.child_ended(parent, state, now, out),
+            None => self.advance(&open, state, now, out),
+        }
+        if let Some(agent) = open.agent() {
+            self.drain_after(open.queue, agent, now, out);
+        }
+    }
+
+    /// Takes an instance out of whatever it was waiting in.
+    fn leave_line(&mut self, id: InstanceId) {
+        let open = &self.open[&id];
+        match open.phase {
+            Phase::Queued { since } => self.queues.remove(open.queue, open.rule.rule.priority, since, id),
+            Phase::Scheduled => {
+                let due = open.due;
+                if let Some(bucket) = self.due.get_mut(&due) {
+                    bucket.retain(|other| *other != id);
+                    if bucket.is_empty() {
+                        self.due.remove(&due);
+                    }
+                }
+            }
+            Phase::Waiting
+            | Phase::Ordered { .. }
+            | Phase::Running { .. }
+            | Phase::RetryWait { .. }
+            | Phase::Spread { .. } => {}
+        }
+        let (job, is_child) = (open.job, open.is_child());
+        if let Some(live) = self.jobs.get_mut(&job).and_then(|job| job.live.as_mut())
+            && !is_child
+        {
+            live.scheduled.retain(|other| *other != id);
+            live.active.retain(|other| *other != id);
+            live.waiting.retain(|other| *other != id);
+        }
+    }
+
+    /// What the end of a whole instance brings about: followers, the next of a chain, those who waited for it.
+    fn advance(&mut self, ended: &Open, state: State, now: Timestamp, out: &mut Decisions) {
+        let followers = self.followers.get(&ended.job).cloned().unwrap_or_default();
+        for follower in followers {
+            if self.jobs.get(&follower).is_some_and(|job| job.plans() && follows_on(job, ended.job, state)) {
+                let planned = self.moment(follower, now);
+                self.create(follower, Making::planned(planned, Cause::After(ended.id)), now, out);
+            }
+        }
+        self.schedule_delay(ended.job, now, now, out);
+        self.admit_waiting(ended.job, now, out);
+    }
+
+    fn child_ended(&mut self, parent: InstanceId, state: State, now: Timestamp, out: &mut Decisions) {
+        let Some(open) = self.open.get_mut(&parent) else { return };
+        let Phase::Spread { open: left, failed, .. } = &mut open.phase else { return };
+        *left -= 1;
+        *failed += u32::from(matches!(state, State::Failed | State::Dead));
+        if *left > 0 {
+            return;
+        }
+        let (failed, stopped) = (*failed, open.stopping.as_ref().map(|(by, _)| by.clone()));
+        let ending = match stopped {
+            Some(by) => Ending::Stopped(by),
+            None if failed > 0 => Ending::Failed(Failure::Exit),
+            None => Ending::Succeeded,
+        };
+        let started = open.started_at;
+        let mut outcome = Outcome::of(Verdict::Succeeded, format!("{failed} shards failed"), now);
+        outcome.started_at = started;
+        if failed == 0 {
+            outcome.message = None;
+        }
+        self.finish(parent, ending, Some(outcome), None, now, out);
+    }
+}
+
+fn follows_on(job: &crate::jobs::Job, leader: JobId, state: State) -> bool {
+    let Some((after, on)) = job.follows() else { return false };
+    let good = matches!(state, State::Succeeded | State::Warned | State::Forced);
+    let bad = matches!(state, State::Failed | State::Dead);
+    after == leader
+        && match on {
+            On::Success => good,
+            On::Failure => bad,
+            On::End => good || bad || state == State::Stopped,
+        }
+}
+
+fn retry_at(open: &Open, failure: Failure, now: Timestamp) -> Option<Timestamp> {
+    if failure == Failure::Undelivered && open.redelivered < REDELIVERIES_MAX {
+        return Some(now);
+    }
+    let used = open.retries_used;
+    if used >= open.rule.rule.retry.times() {
+        return None;
+    }
+    let delay = match &open.rule.rule.retry {
+        Retry::None => return None,
+        Retry::Fixed { delay, .. } => *delay,
+        Retry::List { delays } => delays[used as usize],
+        Retry::Exponential { delay, factor_percent, max, jitter_percent, .. } => {
+            let plain = backed_off(*delay, *factor_percent, used).min(*max);
+            let spread = plain.0 / 100 * i64::from(*jitter_percent);
+            let jitter = if spread > 0 { chance(open.attempt.0 as u64, 1) as i64 & i64::MAX } else { 0 };
+            plain + Span(if spread > 0 { jitter % (spread + 1) } else { 0 })
+        }
+    };
+    Some(now + delay)
+}
+
+fn backed_off(delay: Span, factor_percent: u32, times: u32) -> Span {
+    let mut micros = delay.0 as f64;
+    for _ in 0..times.min(64) {
+        micros *= f64::from(factor_percent) / 100.0;
+    }
+    Span(micros.min(i64::MAX as f64 / 4.0) as i64)
+}

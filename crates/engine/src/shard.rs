@@ -1,0 +1,204 @@
+//! The living state of one shard, and the one door to it: `step` is told what happened and when, and names what must
+//! be written and what happens after. It never reads a clock and never touches a disk or an agent.
+
+use std::collections::{BTreeMap, VecDeque};
+
+use model::{AgentId, AttemptId, Instance, InstanceId, JobId, ShardId, Term, Timestamp};
+use rustc_hash::FxHashMap;
+
+use crate::agents::Agent;
+use crate::alarm::Alarms;
+use crate::change::ClaimName;
+use crate::effect::Decisions;
+use crate::ids::Ids;
+use crate::input::Input;
+use crate::jobs::Job;
+use crate::open::Open;
+use crate::queue::Queues;
+use crate::wheel::{Wheel, tick_of};
+
+/// How far ahead of their time instances are created, so that the due instant needs no disk.
+pub const AHEAD: model::Span = model::Span::secs(2);
+
+/// How many instances one step creates at most, so that a burst is many commits instead of one long one.
+pub(crate) const SLICE: usize = 4_000;
+
+pub struct Shard {
+    pub(crate) id: ShardId,
+    pub(crate) term: Term,
+    pub(crate) ids: Ids,
+    /// Every planned time up to here is decided.
+    pub(crate) horizon: Timestamp,
+    pub(crate) jobs: FxHashMap<JobId, Job>,
+    /// Jobs by the second of their next planned time.
+    pub(crate) wheel: Wheel,
+    /// Jobs whose tick has come and which this round of planning has still to look at.
+    pub(crate) planning: VecDeque<JobId>,
+    pub(crate) open: FxHashMap<InstanceId, Open>,
+    pub(crate) attempts: FxHashMap<AttemptId, InstanceId>,
+    /// Scheduled instances by the instant they may start.
+    pub(crate) due: BTreeMap<Timestamp, Vec<InstanceId>>,
+    pub(crate) alarms: Alarms,
+    pub(crate) agents: BTreeMap<AgentId, Agent>,
+    pub(crate) queues: Queues,
+    /// Which jobs follow a job.
+    pub(crate) followers: FxHashMap<JobId, Vec<JobId>>,
+    /// Commands that wait for the store's word on a claim.
+    pub(crate) claiming: BTreeMap<ClaimName, VecDeque<crate::claims::Waiting>>,
+    /// Jobs with a fixed delay that had no open instance when they were loaded.
+    pub(crate) cut_chains: Vec<JobId>,
+    /// Whom the current step is about, so that a panic can be blamed on one job.
+    pub(crate) blamed: Option<JobId>,
+}
+
+/// What a shard starts from: what the store had, decoded.
+#[derive(Default)]
+pub struct Loaded {
+    pub shard: ShardId,
+    pub term: Term,
+    pub horizon: Timestamp,
+    pub ids: std::ops::Range<i64>,
+    pub jobs: Vec<crate::jobs::LoadedJob>,
+    pub open: Vec<(Instance, std::sync::Arc<crate::plan::Compiled>)>,
+    pub agents: Vec<model::AgentRecord>,
+    pub pools: Vec<model::PoolRecord>,
+    pub global_limit: Option<u32>,
+    pub held: Vec<(JobId, String)>,
+    /// Broadcasts under way: how many of their shards have failed.
+    pub spread_failures: Vec<(model::InstanceId, u32)>,
+}
+
+impl Shard {
+    pub fn load(loaded: Loaded, now: Timestamp) -> Shard {
+        // A store that has never planned anything starts with the present, not with 1970.
+        let horizon = if loaded.horizon == Timestamp(0) { now } else { loaded.horizon };
+        let mut shard = Shard {
+            id: loaded.shard,
+            term: loaded.term,
+            ids: Ids::new(loaded.ids),
+            horizon,
+            jobs: FxHashMap::default(),
+            wheel: Wheel::new(Timestamp(horizon.0 - 1_000_000)),
+            planning: VecDeque::new(),
+            open: FxHashMap::default(),
+            attempts: FxHashMap::default(),
+            due: BTreeMap::new(),
+            alarms: Alarms::default(),
+            agents: BTreeMap::new(),
+            queues: Queues::new(loaded.pools, loaded.global_limit),
+            followers: FxHashMap::default(),
+            claiming: BTreeMap::new(),
+            cut_chains: Vec::new(),
+            blamed: None,
+        };
+        for record in loaded.agents {
+            shard.enlist(std::sync::Arc::new(record));
+        }
+        shard.jobs.reserve(loaded.jobs.len());
+        let held: FxHashMap<JobId, String> = loaded.held.into_iter().collect();
+        for job in loaded.jobs {
+            let why = held.get(&job.id).cloned();
+            shard.admit_loaded_job(job, why);
+        }
+        shard.reopen_loaded(loaded.open, loaded.spread_failures, now);
+        shard.find_cut_chains();
+        shard
+    }
+
+    /// Decides about one input. Everything it wants is in `out`; memory is as if that had happened.
+    pub fn step(&mut self, now: Timestamp, input: Input, out: &mut Decisions) {
+        self.blamed = None;
+        match input {
+            Input::Tick => self.tick(now, out),
+            Input::ClockJumped { by } => self.note(now, None, None, crate::change::NoteKind::ClockJumped { by }, out),
+            Input::Command { caller, by, command } => self.command(caller, by, command, now, out),
+            Input::ClaimAnswered(answer) => self.claim_answered(answer, now, out),
+            Input::AgentUp { agent, held, rebooted } => self.agent_up(agent, held, rebooted, now, out),
+            Input::AgentBeat { agent, load } => self.agent_beat(agent, load),
+            Input::AgentGone { agent } => self.agent_gone(agent, now, out),
+            Input::Report { agent, report } => self.report(agent, report, now, out),
+            Input::NotHere { agent, attempts, rebooted } => self.not_here(agent, attempts, rebooted, now, out),
+            Input::Ids { from, until } => self.ids.lend(from, until),
+            Input::Quarantine { job, input, error } => self.quarantine(job, input, error, now, out),
+        }
+        self.ids.ask_when_low(out);
+    }
+
+    fn tick(&mut self, now: Timestamp, out: &mut Decisions) {
+        for job in std::mem::take(&mut self.cut_chains) {
+            self.schedule_first(job, now, out);
+        }
+        self.plan_ahead(now, out);
+        self.launch_due(now, out);
+        self.ring_alarms(now, out);
+    }
+
+    /// When the next tick is needed; a tick earlier than that decides nothing.
+    pub fn next_wake(&self) -> Option<Timestamp> {
+        if !self.planning.is_empty() || !self.cut_chains.is_empty() {
+            return Some(Timestamp::MIN);
+        }
+        // Whole seconds are planned: a tick is taken up once the instant `AHEAD` of it has come.
+        let planned = self.wheel.next_tick().map(|tick| Timestamp::from_secs(tick) - AHEAD);
+        let due = self.due.first_key_value().map(|(at, _)| *at);
+        [planned, due, self.alarms.next()].into_iter().flatten().min()
+    }
+
+    pub fn id(&self) -> ShardId {
+        self.id
+    }
+
+    pub fn term(&self) -> Term {
+        self.term
+    }
+
+    pub fn horizon(&self) -> Timestamp {
+        self.horizon
+    }
+
+    pub fn next_id(&self) -> i64 {
+        self.ids.peek()
+    }
+
+    /// The job the last step was about when it stopped, if it was about one.
+    pub fn blamed(&self) -> Option<JobId> {
+        self.blamed
+    }
+
+    /// How much there is of everything, for metrics.
+    pub fn census(&self) -> Census {
+        Census {
+            jobs: self.jobs.len(),
+            open: self.open.len(),
+            scheduled: self.due.values().map(Vec::len).sum(),
+            queued: self.queues.waiting(),
+            running: self.queues.running(),
+            agents_online: self.agents.values().filter(|a| a.connected).count(),
+        }
+    }
+
+    pub(crate) fn tick_is_stale(&self, wake: Option<Timestamp>, until: Timestamp) -> bool {
+        wake.is_none_or(|wake| tick_of(wake) > tick_of(until))
+    }
+
+    pub(crate) fn note(
+        &mut self,
+        at: Timestamp,
+        job: Option<JobId>,
+        instance: Option<InstanceId>,
+        kind: crate::change::NoteKind,
+        out: &mut Decisions,
+    ) {
+        out.change(crate::Change::Note(crate::change::Note { at, job, instance, kind }));
+    }
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Census {
+    pub jobs: usize,
+    pub open: usize,
+    pub scheduled: usize,
+    pub queued: usize,
+    pub running: usize,
+    pub agents_online: usize,
+}
