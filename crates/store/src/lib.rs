@@ -2,8 +2,8 @@
 //! later), which all pass one conformance suite. It never decides anything: the guard is in the `where`, the
 //! invariant in the schema.
 
-pub mod memory;
 pub mod read;
+mod settled;
 pub mod sqlite;
 
 use engine::change::{ClaimAnswer, Commit};
@@ -40,7 +40,7 @@ pub struct Ownership {
     pub standing: Standing,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Standing {
     pub term: Term,
     pub batch: Batch,
@@ -83,7 +83,9 @@ pub enum StoreError {
     /// The connection broke; what was under way may or may not have happened.
     #[error("the connection to the store was lost: {0}")]
     Lost(String),
-    #[error("the store was made by a newer Duly (schema {found}, this one knows {known}); start that version, or restore a backup made before the upgrade")]
+    #[error(
+        "the store was made by a newer Duly (schema {found}, this one knows {known}); start that version, or restore a backup made before the upgrade"
+    )]
     Newer { found: i64, known: i64 },
     #[error("the store is damaged: {0}")]
     Corrupt(String),

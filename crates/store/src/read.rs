@@ -1,12 +1,12 @@
 //! Reading for people and programs: committed state only, keyset paging, never a scan without a bound. Safe to call
-//! beside the writer. Times limits are the caller's: each read is interrupted at its deadline.
+//! beside the writer. Time limits are the caller's: each read is interrupted at its deadline.
 
 use std::time::Instant;
 
-use engine::change::Gap;
+use engine::change::{Gap, Note};
 use model::{
-    AgentRecord, AttemptId, ContentId, Instance, InstanceId, JobId, JobMode, JobRecord, Outcome, PoolRecord, State,
-    TenantId, Timestamp, VersionId,
+    Actor, AgentRecord, AttemptId, ContentId, Ending, Instance, InstanceId, JobId, JobMode, JobRecord, Outcome,
+    PoolRecord, State, TenantId, Timestamp, VersionId,
 };
 
 use crate::{StoreError, StoredVersion};
@@ -22,6 +22,8 @@ pub trait Reads: Send + Sync {
     /// Newest planned time first.
     fn instances(&self, filter: &InstanceFilter, by: Instant) -> Result<Vec<Instance>, StoreError>;
     fn instance(&self, id: InstanceId, by: Instant) -> Result<Option<Instance>, StoreError>;
+    /// How an instance ended, with the reason; none while it is open.
+    fn ending(&self, id: InstanceId, by: Instant) -> Result<Option<Ending>, StoreError>;
     /// Earlier attempts of an instance, oldest first; the current one is in the instance.
     fn attempts(&self, id: InstanceId, by: Instant) -> Result<Vec<AttemptRecord>, StoreError>;
     /// Which instance an attempt belongs to, current or earlier.
@@ -30,12 +32,21 @@ pub trait Reads: Send + Sync {
     fn ledger(&self, job: JobId, from: Timestamp, to: Timestamp, by: Instant) -> Result<Vec<LedgerEntry>, StoreError>;
     fn gaps(&self, job: Option<JobId>, from: Timestamp, to: Timestamp, by: Instant) -> Result<Vec<Gap>, StoreError>;
     /// What each job was when, overlapping `[from, to)`; removed jobs included.
-    fn intervals(&self, job: Option<JobId>, from: Timestamp, to: Timestamp, by: Instant) -> Result<Vec<Interval>, StoreError>;
+    fn intervals(
+        &self,
+        job: Option<JobId>,
+        from: Timestamp,
+        to: Timestamp,
+        by: Instant,
+    ) -> Result<Vec<Interval>, StoreError>;
     fn agents(&self, by: Instant) -> Result<Vec<AgentRecord>, StoreError>;
     fn pools(&self, by: Instant) -> Result<Vec<PoolRecord>, StoreError>;
     fn orphans(&self, by: Instant) -> Result<Vec<Orphan>, StoreError>;
     fn quarantine(&self, by: Instant) -> Result<Vec<QuarantineRecord>, StoreError>;
-    /// How many instances are in each state, among those planned in `[from, to)`.
+    /// Newest first.
+    fn notes(&self, filter: &NoteFilter, by: Instant) -> Result<Vec<NoteRecord>, StoreError>;
+    /// How many instances are in each state, among those planned in `[from, to)`; children are
+    /// not counted, as they are not listed.
     fn counts(&self, from: Timestamp, to: Timestamp, by: Instant) -> Result<Vec<(State, u64)>, StoreError>;
     /// Up to which planned time everything is decided.
     fn horizon(&self, by: Instant) -> Result<Timestamp, StoreError>;
@@ -49,8 +60,8 @@ pub struct JobFilter {
     /// Part of the name.
     pub name: Option<String>,
     pub mode: Option<JobMode>,
-    /// Continue after this name (jobs are listed by name).
-    pub after: Option<String>,
+    /// Continue after this job (jobs are listed by name; two tenants may use the same one).
+    pub after: Option<(String, JobId)>,
     pub limit: usize,
 }
 
@@ -68,6 +79,21 @@ pub struct InstanceFilter {
     /// Continue after this row (older than it).
     pub after: Option<(Timestamp, InstanceId)>,
     pub limit: usize,
+}
+
+#[derive(Clone, Debug, Default)]
+pub struct NoteFilter {
+    pub job: Option<JobId>,
+    pub instance: Option<InstanceId>,
+    /// Continue after the note of this number (older than it).
+    pub before: Option<i64>,
+    pub limit: usize,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct NoteRecord {
+    pub id: i64,
+    pub note: Note,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -89,6 +115,8 @@ pub struct AttemptRecord {
     pub target: Option<model::AgentId>,
     pub ordered_at: Option<Timestamp>,
     pub outcome: Outcome,
+    /// Who opened the instance again after it, if that is why another followed.
+    pub reopened_by: Option<Actor>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -1,0 +1,92 @@
+//! One batch, one transaction: the shard row first, then every change, then the claims. Compares what was written with
+//! what was expected, and writes all of it or nothing.
+
+use engine::change::{Claim, ClaimAnswer, Commit};
+use rusqlite::Connection;
+
+use super::apply::Applying;
+use super::error::{Fault, commit_error, write_error};
+use super::{SqliteStore, code, sql};
+use crate::CommitError;
+
+impl SqliteStore {
+    pub(super) fn write(&mut self, commit: &Commit) -> Result<Vec<ClaimAnswer>, CommitError> {
+        let gate = self.gate.clone();
+        let _turn = gate.lock();
+        begin(&self.conn).map_err(write_error)?;
+        let answers = self.write_all(commit);
+        match answers {
+            Ok(answers) => match self.conn.prepare_cached("commit").and_then(|mut s| s.execute([])) {
+                Ok(_) => Ok(answers),
+                Err(error) => Err(self.undo(write_error(error))),
+            },
+            Err(error) => Err(self.undo(error)),
+        }
+    }
+
+    fn write_all(&mut self, commit: &Commit) -> Result<Vec<ClaimAnswer>, CommitError> {
+        advance(&self.conn, commit).map_err(|fault| refused(fault, commit, 0, "the shard row".into()))?;
+        let low_water = self.low_water.get(&commit.shard).copied().unwrap_or(0);
+        let mut applying = Applying::new(&self.conn, &mut self.days, commit, low_water);
+        for (index, change) in commit.changes.iter().enumerate() {
+            if let Err(fault) = applying.apply(change) {
+                return Err(refused(fault, commit, index, Applying::subject(change)));
+            }
+        }
+        let mut answers = Vec::with_capacity(commit.claims.len());
+        for (index, one) in commit.claims.iter().enumerate() {
+            let answer = claim(&self.conn, one)
+                .map_err(|e| refused(e.into(), commit, commit.changes.len() + index, format!("{:?}", one.name)))?;
+            answers.push(answer);
+        }
+        Ok(answers)
+    }
+
+    /// After a fault nothing of the batch is left, in the file or in what we remember of it.
+    pub(super) fn undo(&mut self, error: CommitError) -> CommitError {
+        self.days.forget();
+        if self.conn.is_autocommit() {
+            return error;
+        }
+        match self.conn.execute_batch("rollback") {
+            Ok(()) => error,
+            Err(failed) => CommitError::Fatal(format!("{error}; and it cannot be rolled back: {failed}")),
+        }
+    }
+}
+
+pub(super) fn begin(conn: &Connection) -> rusqlite::Result<()> {
+    conn.prepare_cached("begin immediate")?.execute([]).map(drop)
+}
+
+fn advance(conn: &Connection, commit: &Commit) -> Result<(), Fault> {
+    let rows = conn.prepare_cached(sql::body(sql::ADVANCE_SHARD))?.execute([
+        commit.shard.0,
+        commit.term.0,
+        commit.batch.0,
+        commit.horizon.0,
+        commit.next_id,
+    ])?;
+    if rows == 1 { Ok(()) } else { Err(Fault::NotOwner) }
+}
+
+fn refused(fault: Fault, commit: &Commit, index: usize, subject: String) -> CommitError {
+    match fault {
+        Fault::NotOwner => CommitError::NotOwner { shard: commit.shard },
+        Fault::Impossible(what) => CommitError::Impossible { index, what: format!("{subject}: {what}") },
+        Fault::Sql(error) => commit_error(error, index, || subject.clone()),
+    }
+}
+
+fn claim(conn: &Connection, claim: &Claim) -> rusqlite::Result<ClaimAnswer> {
+    let (kind, tenant, name) = code::claim(&claim.name);
+    let taken =
+        conn.prepare_cached(sql::body(sql::PUT_CLAIM))?.execute((kind, tenant, name, claim.holder, claim.at.0))?;
+    let holder = if taken == 1 {
+        claim.holder
+    } else {
+        conn.prepare_cached("select holder from claim where kind = ?1 and tenant = ?2 and name = ?3")?
+            .query_row((kind, tenant, name), |row| row.get(0))?
+    };
+    Ok(ClaimAnswer { name: claim.name.clone(), wanted: claim.holder, holder })
+}

@@ -1,0 +1,126 @@
+//! The store in one SQLite file. Writes on the caller's thread, one batch per transaction; reads come from connections
+//! of their own (`SqliteReads`), the log is moved into the file by a thread. Never decides anything.
+
+mod apply;
+mod apply_rest;
+mod checkpoint;
+mod code;
+mod commit;
+mod day;
+mod error;
+mod intern;
+mod json;
+mod list;
+mod load;
+mod migrate;
+mod open;
+mod pool;
+mod read;
+mod row;
+mod sql;
+
+use std::collections::VecDeque;
+use std::ops::Range;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use engine::change::{ClaimAnswer, Commit};
+use model::{ContentId, ShardId, Term, Timestamp};
+use parking_lot::Mutex;
+use rusqlite::Connection;
+use rustc_hash::FxHashMap;
+
+use self::checkpoint::Checkpointer;
+use self::day::Days;
+use crate::{CommitError, Ownership, Standing, Store, StoreError, Stored};
+
+pub use self::open::{FILE, Options};
+pub use self::pool::SqliteReads;
+
+/// Writers of one process take turns here instead of polling SQLite's lock.
+type Gate = Arc<Mutex<()>>;
+
+pub struct SqliteStore {
+    conn: Connection,
+    path: PathBuf,
+    options: Options,
+    shards: i64,
+    gate: Gate,
+    days: Days,
+    /// As last read or written by us; only the owner of a shard raises it.
+    low_water: FxHashMap<ShardId, i64>,
+    /// When the shard's ids had come how far: the mark follows at a distance.
+    marks: FxHashMap<ShardId, VecDeque<(Timestamp, i64)>>,
+    _checkpointer: Checkpointer,
+}
+
+impl SqliteStore {
+    /// The database file.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// How many shards the store was made with.
+    pub fn shards(&self) -> i64 {
+        self.shards
+    }
+
+    fn check_shard(&self, shard: ShardId) -> Result<(), StoreError> {
+        if (0..self.shards).contains(&shard.0) {
+            return Ok(());
+        }
+        Err(StoreError::Failed(format!("there is no shard {shard}; the store was made with {}", self.shards)))
+    }
+}
+
+impl Store for SqliteStore {
+    fn take_over(&mut self, shard: ShardId) -> Result<Ownership, StoreError> {
+        self.check_shard(shard)?;
+        let (standing, low_water) = {
+            let _turn = self.gate.lock();
+            let mut statement = self.conn.prepare_cached(sql::body(sql::TAKE_OVER))?;
+            let mut rows = statement
+                .query_map([shard.0], |row| {
+                    let standing = Standing {
+                        term: Term(row.get(0)?),
+                        batch: model::Batch(row.get(1)?),
+                        horizon: Timestamp(row.get(2)?),
+                        next_id: row.get(3)?,
+                    };
+                    Ok((standing, row.get(4)?))
+                })?
+                .collect::<Result<Vec<_>, _>>()?;
+            rows.pop().ok_or_else(|| StoreError::Failed("the shard row did not answer".into()))?
+        };
+        self.days.forget();
+        self.marks.remove(&shard);
+        self.low_water.insert(shard, low_water);
+        Ok(Ownership { term: standing.term, standing })
+    }
+
+    fn load(&mut self, shard: ShardId) -> Result<Stored, StoreError> {
+        self.check_shard(shard)?;
+        self.read_all(shard)
+    }
+
+    fn commit(&mut self, commit: &Commit) -> Result<Vec<ClaimAnswer>, CommitError> {
+        self.write(commit)
+    }
+
+    fn standing(&mut self, shard: ShardId) -> Result<Standing, StoreError> {
+        self.check_shard(shard)?;
+        Ok(load::standing(&self.conn, shard)?)
+    }
+
+    fn take_ids(&mut self, count: i64) -> Result<Range<i64>, StoreError> {
+        let _turn = self.gate.lock();
+        let count = count.max(0);
+        let until: i64 =
+            self.conn.query_row("update counter set next = next + ?1 returning next", [count], |row| row.get(0))?;
+        Ok(until - count..until)
+    }
+
+    fn intern(&mut self, bodies: &[Vec<u8>]) -> Result<Vec<ContentId>, StoreError> {
+        self.keep(bodies)
+    }
+}

@@ -1,0 +1,357 @@
+//! The reads people and programs ask for. Committed state only; each is bounded by its deadline and by what it is asked.
+
+use std::time::Instant;
+
+use engine::change::{Gap, Note};
+use model::{
+    AgentId, AgentRecord, AttemptId, ContentId, Ending, Instance, InstanceId, JobId, JobMode, JobRecord, PoolRecord,
+    State, TenantId, Timestamp, VersionId,
+};
+use rusqlite::{Connection, OptionalExtension, Row, params};
+
+use super::code::{self, Code};
+use super::day::{BLOCK_BITS, on_day};
+use super::pool::SqliteReads;
+use super::row::{self, Unreadable};
+use super::{list, sql};
+use crate::read::{
+    AttemptRecord, InstanceFilter, Interval, JobFilter, LedgerEntry, NoteFilter, NoteRecord, Orphan, QuarantineRecord,
+    Reads, VersionRecord,
+};
+use crate::{StoreError, StoredVersion};
+
+impl Reads for SqliteReads {
+    fn jobs(&self, filter: &JobFilter, by: Instant) -> Result<Vec<JobRecord>, StoreError> {
+        self.with(by, |conn| {
+            let (name, id) = filter.after.as_ref().map_or(("", i64::MIN), |(name, id)| (name.as_str(), id.0));
+            let folder = filter.folder.as_deref().filter(|folder| !folder.is_empty());
+            let part = filter.name.as_ref().map(|part| part.to_ascii_lowercase());
+            let mode = filter.mode.map(Code::code);
+            let tenant = filter.tenant.map(|tenant| tenant.0);
+            let values = params![name, id, tenant, folder, part, mode, filter.limit as i64];
+            readable(conn, sql::body(sql::LIST_JOBS), values, row::job)
+        })
+    }
+
+    fn job(&self, id: JobId, by: Instant) -> Result<Option<JobRecord>, StoreError> {
+        self.with(by, |conn| one_job(conn, "where id = ?1 and removed_at is null", params![id.0]))
+    }
+
+    fn job_named(&self, tenant: TenantId, name: &str, by: Instant) -> Result<Option<JobRecord>, StoreError> {
+        self.with(by, |conn| {
+            one_job(conn, "where tenant = ?1 and name = ?2 and removed_at is null", params![tenant.0, name])
+        })
+    }
+
+    fn versions(&self, job: JobId, by: Instant) -> Result<Vec<VersionRecord>, StoreError> {
+        self.with(by, |conn| {
+            let text = "select id, job, rule, task, source, created_at, created_by from job_version
+                        where job = ?1 order by id desc";
+            all(conn, text, [job.0], |row| {
+                let version = row::version(row)?;
+                Ok(VersionRecord {
+                    id: version.id,
+                    job: version.job,
+                    rule: version.rule,
+                    task: version.task,
+                    source: version.source,
+                    created_at: Timestamp(row.get(5)?),
+                    created_by: row.get(6)?,
+                })
+            })
+        })
+    }
+
+    fn version(&self, id: VersionId, by: Instant) -> Result<Option<StoredVersion>, StoreError> {
+        self.with(by, |conn| {
+            let mut select =
+                conn.prepare_cached("select id, job, rule, task, source from job_version where id = ?1")?;
+            Ok(select.query_row([id.0], row::version).optional()?)
+        })
+    }
+
+    fn content(&self, id: ContentId, by: Instant) -> Result<Option<Vec<u8>>, StoreError> {
+        self.with(by, |conn| {
+            let mut select = conn.prepare_cached("select body from content where id = ?1")?;
+            Ok(select.query_row([id.0], |row| row.get(0)).optional()?)
+        })
+    }
+
+    fn instances(&self, filter: &InstanceFilter, by: Instant) -> Result<Vec<Instance>, StoreError> {
+        self.with(by, |conn| list::page(conn, filter))
+    }
+
+    fn instance(&self, id: InstanceId, by: Instant) -> Result<Option<Instance>, StoreError> {
+        self.with(by, |conn| list::find(conn, id))
+    }
+
+    fn ending(&self, id: InstanceId, by: Instant) -> Result<Option<Ending>, StoreError> {
+        self.with(by, |conn| {
+            for day in list::days_of(conn, id.0)? {
+                let mut select = conn.prepare_cached(&on_day(sql::GET_INSTANCE, day))?;
+                let mut rows = select.query([id.0])?;
+                if let Some(found) = rows.next()? {
+                    return row::ending(found).map_err(|bad| StoreError::Corrupt(bad.what));
+                }
+            }
+            Ok(None)
+        })
+    }
+
+    fn attempts(&self, id: InstanceId, by: Instant) -> Result<Vec<AttemptRecord>, StoreError> {
+        self.with(by, |conn| {
+            readable(conn, "select * from attempt where instance = ?1 order by number, id", params![id.0], row::attempt)
+        })
+    }
+
+    fn instance_of(&self, attempt: AttemptId, by: Instant) -> Result<Option<InstanceId>, StoreError> {
+        self.with(by, |conn| {
+            let later = conn
+                .prepare_cached("select instance from later_attempt where id = ?1")?
+                .query_row([attempt.0], |row| row.get(0).map(InstanceId))
+                .optional()?;
+            if later.is_some() {
+                return Ok(later);
+            }
+            // A first attempt carries the number of its instance.
+            for day in list::days_of(conn, attempt.0)? {
+                if conn.prepare_cached(&on_day(sql::HAS_INSTANCE, day))?.exists([attempt.0])? {
+                    return Ok(Some(InstanceId(attempt.0)));
+                }
+            }
+            Ok(None)
+        })
+    }
+
+    fn ledger(&self, job: JobId, from: Timestamp, to: Timestamp, by: Instant) -> Result<Vec<LedgerEntry>, StoreError> {
+        self.with(by, |conn| {
+            let mut entries = Vec::new();
+            for day in days_between(conn, from, to)? {
+                let mut select = conn.prepare_cached(&on_day(sql::LEDGER, day))?;
+                let mut rows = select.query([job.0, from.0, to.0])?;
+                while let Some(row) = rows.next()? {
+                    let Some(state) = State::decode(row.get(2)?) else { continue };
+                    entries.push(LedgerEntry {
+                        planned: Timestamp(row.get(0)?),
+                        instance: InstanceId(row.get(1)?),
+                        state,
+                        by_trigger: code::cause_is_trigger(row.get(3)?),
+                    });
+                }
+            }
+            Ok(entries)
+        })
+    }
+
+    fn gaps(&self, job: Option<JobId>, from: Timestamp, to: Timestamp, by: Instant) -> Result<Vec<Gap>, StoreError> {
+        const COLUMNS: &str = "select job, tenant, first, last, count, fate, reason, instance, why from gap";
+        self.with(by, |conn| match job {
+            Some(job) => readable(
+                conn,
+                &format!("{COLUMNS} where job = ?1 and last >= ?2 and first < ?3 order by first, id"),
+                params![job.0, from.0, to.0],
+                gap,
+            ),
+            None => readable(
+                conn,
+                &format!("{COLUMNS} where last >= ?1 and first < ?2 order by first, id"),
+                params![from.0, to.0],
+                gap,
+            ),
+        })
+    }
+
+    fn intervals(
+        &self,
+        job: Option<JobId>,
+        from: Timestamp,
+        to: Timestamp,
+        by: Instant,
+    ) -> Result<Vec<Interval>, StoreError> {
+        const WINDOW: &str = "select job, tenant, name, since, until, version, rule, mode from job_interval
+                              where since < ?2 and (until is null or until >= ?1)";
+        self.with(by, |conn| match job {
+            Some(job) => {
+                readable(conn, &format!("{WINDOW} and job = ?3 order by since"), params![from.0, to.0, job.0], interval)
+            }
+            None => readable(conn, &format!("{WINDOW} order by job, since"), params![from.0, to.0], interval),
+        })
+    }
+
+    fn agents(&self, by: Instant) -> Result<Vec<AgentRecord>, StoreError> {
+        self.with(by, |conn| readable(conn, "select * from agent order by name, id", params![], row::agent))
+    }
+
+    fn pools(&self, by: Instant) -> Result<Vec<PoolRecord>, StoreError> {
+        self.with(by, |conn| {
+            all(conn, "select tenant, name, running_max from pool order by tenant, name", [], row::pool)
+        })
+    }
+
+    fn orphans(&self, by: Instant) -> Result<Vec<Orphan>, StoreError> {
+        self.with(by, |conn| {
+            all(conn, "select attempt, agent, at, what from orphan order by at desc, attempt desc, kind", [], |row| {
+                Ok(Orphan {
+                    attempt: AttemptId(row.get(0)?),
+                    agent: AgentId(row.get(1)?),
+                    at: Timestamp(row.get(2)?),
+                    what: row.get(3)?,
+                })
+            })
+        })
+    }
+
+    fn quarantine(&self, by: Instant) -> Result<Vec<QuarantineRecord>, StoreError> {
+        self.with(by, |conn| {
+            all(conn, "select job, input, error, at from quarantine where held = 1 order by id desc", [], |row| {
+                Ok(QuarantineRecord {
+                    job: row.get::<_, Option<i64>>(0)?.map(JobId),
+                    input: row.get(1)?,
+                    error: row.get(2)?,
+                    at: Timestamp(row.get(3)?),
+                })
+            })
+        })
+    }
+
+    fn notes(&self, filter: &NoteFilter, by: Instant) -> Result<Vec<NoteRecord>, StoreError> {
+        self.with(by, |conn| {
+            let before = filter.before.unwrap_or(i64::MAX);
+            let (job, instance) = (filter.job.map(|job| job.0), filter.instance.map(|instance| instance.0));
+            readable(
+                conn,
+                "select id, at, job, instance, kind, detail from note
+                 where id < ?1 and (?2 is null or job = ?2) and (?3 is null or instance = ?3)
+                 order by id desc limit ?4",
+                params![before, job, instance, filter.limit as i64],
+                note,
+            )
+        })
+    }
+
+    fn counts(&self, from: Timestamp, to: Timestamp, by: Instant) -> Result<Vec<(State, u64)>, StoreError> {
+        self.with(by, |conn| {
+            let mut counts = State::ALL.map(|state| (state, 0));
+            for day in days_between(conn, from, to)? {
+                count_day(conn, day, from, to, &mut counts)?;
+            }
+            Ok(counts.into_iter().filter(|(_, count)| *count > 0).collect())
+        })
+    }
+
+    fn horizon(&self, by: Instant) -> Result<Timestamp, StoreError> {
+        self.with(by, |conn| {
+            let mut select = conn.prepare_cached("select coalesce(min(horizon), 0) from shard")?;
+            Ok(select.query_row([], |row| row.get(0).map(Timestamp))?)
+        })
+    }
+}
+
+fn one_job(conn: &Connection, which: &str, values: &[&dyn rusqlite::ToSql]) -> Result<Option<JobRecord>, StoreError> {
+    let columns = row::JOB_COLUMNS;
+    let mut select = conn.prepare_cached(&format!("select {columns} from job {which}"))?;
+    let mut rows = select.query(values)?;
+    let Some(found) = rows.next()? else { return Ok(None) };
+    row::job(found).map(Some).map_err(|bad| StoreError::Corrupt(bad.what))
+}
+
+fn all<T, P: rusqlite::Params>(
+    conn: &Connection,
+    text: &str,
+    values: P,
+    read: impl FnMut(&Row) -> rusqlite::Result<T>,
+) -> Result<Vec<T>, StoreError> {
+    Ok(conn.prepare_cached(text)?.query_map(values, read)?.collect::<Result<_, _>>()?)
+}
+
+/// All rows that can be read; the others are reported at load.
+fn readable<T>(
+    conn: &Connection,
+    text: &str,
+    values: &[&dyn rusqlite::ToSql],
+    read: impl Fn(&Row) -> Result<T, Unreadable>,
+) -> Result<Vec<T>, StoreError> {
+    let mut select = conn.prepare_cached(text)?;
+    let mut rows = select.query(values)?;
+    let mut found = Vec::new();
+    while let Some(row) = rows.next()? {
+        found.extend(read(row).ok());
+    }
+    Ok(found)
+}
+
+fn days_between(conn: &Connection, from: Timestamp, to: Timestamp) -> rusqlite::Result<Vec<i64>> {
+    conn.prepare_cached("select day from day where dropping = 0 and day between ?1 and ?2 order by day")?
+        .query_map([from.day(), to.day()], |row| row.get(0))?
+        .collect()
+}
+
+fn count_day(
+    conn: &Connection,
+    day: i64,
+    from: Timestamp,
+    to: Timestamp,
+    counts: &mut [(State, u64)],
+) -> Result<(), StoreError> {
+    let mut blocks = conn.prepare_cached(
+        "select min(no), max(no) from block where day = ?1 and planned_until >= ?2 and planned_from < ?3",
+    )?;
+    let range: (Option<i64>, Option<i64>) =
+        blocks.query_row([day, from.0, to.0], |row| Ok((row.get(0)?, row.get(1)?)))?;
+    let (Some(first), Some(last)) = range else { return Ok(()) };
+    let mut select = conn.prepare_cached(&on_day(sql::STATES, day))?;
+    let mut rows = select.query([first << BLOCK_BITS, (last + 1) << BLOCK_BITS, from.0, to.0])?;
+    while let Some(row) = rows.next()? {
+        let state = State::decode(row.get(0)?);
+        if let Some((_, count)) = counts.iter_mut().find(|(one, _)| Some(*one) == state) {
+            *count += 1;
+        }
+    }
+    Ok(())
+}
+
+fn gap(row: &Row) -> Result<Gap, Unreadable> {
+    let read = || -> Result<Gap, String> {
+        Ok(Gap {
+            job: JobId(row::get(row, 0)?),
+            tenant: TenantId(row::get(row, 1)?),
+            first: Timestamp(row::get(row, 2)?),
+            last: Timestamp(row::get(row, 3)?),
+            count: row::get::<i64>(row, 4)?.max(0) as u64,
+            fate: code::decode_fate(row::get(row, 5)?, row::get(row, 6)?, row::get(row, 7)?).ok_or("unknown fate")?,
+            why: row::get(row, 8)?,
+        })
+    };
+    read().map_err(|what| Unreadable { job: None, what })
+}
+
+fn interval(row: &Row) -> Result<Interval, Unreadable> {
+    let read = || -> Result<Interval, String> {
+        Ok(Interval {
+            job: JobId(row::get(row, 0)?),
+            tenant: TenantId(row::get(row, 1)?),
+            name: row::get(row, 2)?,
+            since: Timestamp(row::get(row, 3)?),
+            until: code::time(row::get(row, 4)?),
+            version: VersionId(row::get(row, 5)?),
+            rule: ContentId(row::get(row, 6)?),
+            mode: JobMode::decode(row::get(row, 7)?).ok_or("unknown mode")?,
+        })
+    };
+    read().map_err(|what| Unreadable { job: None, what })
+}
+
+fn note(row: &Row) -> Result<NoteRecord, Unreadable> {
+    let read = || -> Result<NoteRecord, String> {
+        Ok(NoteRecord {
+            id: row::get(row, 0)?,
+            note: Note {
+                at: Timestamp(row::get(row, 1)?),
+                job: row::get::<Option<i64>>(row, 2)?.map(JobId),
+                instance: row::get::<Option<i64>>(row, 3)?.map(InstanceId),
+                kind: code::decode_note(row::get(row, 4)?, row::get(row, 5)?).ok_or("unknown kind")?,
+            },
+        })
+    };
+    read().map_err(|what| Unreadable { job: None, what })
+}

@@ -1,0 +1,168 @@
+//! Rows back into nouns. A value nobody knows makes its row unreadable, which is reported and never fatal.
+
+use model::{
+    Actor, AgentId, AgentRecord, AttemptId, ContentId, Ending, Instance, InstanceId, JobId, JobMode, JobRecord,
+    Outcome, Part, PoolRecord, State, TenantId, Timestamp, Uncertain, Usage, Verdict, VersionId,
+};
+use rusqlite::Row;
+use rusqlite::types::FromSql;
+
+use super::code::{self, Code};
+use super::json;
+use crate::StoredVersion;
+use crate::read::AttemptRecord;
+
+#[derive(Debug)]
+pub(super) struct Unreadable {
+    pub job: Option<JobId>,
+    pub what: String,
+}
+
+/// A row of `instance_day`, its columns in the order of `create_day.sql`.
+pub(super) fn instance(row: &Row) -> Result<Instance, Unreadable> {
+    read_instance(row).map_err(|what| {
+        let id = row.get::<_, i64>(0).map_or_else(|_| "?".into(), |id| id.to_string());
+        Unreadable { job: row.get(3).ok().map(JobId), what: format!("instance {id}: {what}") }
+    })
+}
+
+/// How the instance of such a row ended; none while it is open.
+pub(super) fn ending(row: &Row) -> Result<Option<Ending>, Unreadable> {
+    let read = || -> Result<Option<Ending>, String> {
+        let state: State = coded(row, 13, "state")?;
+        if state.is_open() {
+            return Ok(None);
+        }
+        let ending = code::decode_ending(state, get(row, 23)?, get(row, 24)?);
+        ending.map(Some).ok_or_else(|| format!("its reason does not go with {state}"))
+    };
+    read().map_err(|what| Unreadable { job: row.get(3).ok().map(JobId), what })
+}
+
+fn read_instance(row: &Row) -> Result<Instance, String> {
+    let cause = code::decode_cause(get(row, 9)?, get(row, 10)?, get(row, 11)?);
+    let uncertain = match (get::<Option<i64>>(row, 34)?, get::<Option<String>>(row, 35)?) {
+        (Some(since), why) => Some(Uncertain { since: Timestamp(since), why: why.unwrap_or_default() }),
+        (None, _) => None,
+    };
+    Ok(Instance {
+        id: InstanceId(get(row, 0)?),
+        tenant: TenantId(get(row, 2)?),
+        job: JobId(get(row, 3)?),
+        version: VersionId(get(row, 4)?),
+        planned: Timestamp(get(row, 5)?),
+        part: Part { number: get(row, 6)?, total: get(row, 7)? },
+        parent: get::<Option<i64>>(row, 8)?.map(InstanceId),
+        cause: cause.ok_or("its cause is not one we know")?,
+        params: get::<Option<i64>>(row, 12)?.map(ContentId),
+        state: coded(row, 13, "state")?,
+        attempt: AttemptId(get(row, 14)?),
+        attempt_no: get(row, 15)?,
+        target: get::<Option<i64>>(row, 16)?.map(AgentId),
+        created_at: Timestamp(get(row, 17)?),
+        ordered_at: code::time(get(row, 18)?),
+        started_at: code::time(get(row, 19)?),
+        ended_at: code::time(get(row, 20)?),
+        retry_at: code::time(get(row, 21)?),
+        exit_code: get(row, 25)?,
+        message: get(row, 26)?,
+        outputs: get(row, 27)?,
+        usage: Usage { cpu_us: get(row, 28)?, peak_kb: get(row, 29)?, log_bytes: get(row, 30)? },
+        why: get(row, 31)?,
+        stopping: get::<Option<String>>(row, 32)?.map(Actor),
+        uncertain,
+    })
+}
+
+/// `select id, tenant, name, version, rule, task, source, folder, mode, since, fired, changed_by from job`
+pub(super) fn job(row: &Row) -> Result<JobRecord, Unreadable> {
+    let read = || -> Result<JobRecord, String> {
+        Ok(JobRecord {
+            id: JobId(get(row, 0)?),
+            tenant: TenantId(get(row, 1)?),
+            name: get(row, 2)?,
+            version: VersionId(get(row, 3)?),
+            rule: ContentId(get(row, 4)?),
+            task: ContentId(get(row, 5)?),
+            source: ContentId(get(row, 6)?),
+            folder: get(row, 7)?,
+            mode: coded::<JobMode>(row, 8, "mode")?,
+            since: Timestamp(get(row, 9)?),
+            fired: get::<i64>(row, 10)?.max(0) as u64,
+            changed_by: get(row, 11)?,
+        })
+    };
+    let id = row.get(0).ok().map(JobId);
+    read().map_err(|what| Unreadable { job: id, what: format!("job {}: {what}", id.unwrap_or_default()) })
+}
+
+pub(super) const JOB_COLUMNS: &str =
+    "id, tenant, name, version, rule, task, source, folder, mode, since, fired, changed_by";
+
+/// `select id, job, rule, task, source from job_version`
+pub(super) fn version(row: &Row) -> rusqlite::Result<StoredVersion> {
+    Ok(StoredVersion {
+        id: VersionId(row.get(0)?),
+        job: JobId(row.get(1)?),
+        rule: ContentId(row.get(2)?),
+        task: ContentId(row.get(3)?),
+        source: ContentId(row.get(4)?),
+    })
+}
+
+/// `select * from agent`
+pub(super) fn agent(row: &Row) -> Result<AgentRecord, Unreadable> {
+    let read = || -> Result<AgentRecord, String> {
+        Ok(AgentRecord {
+            id: AgentId(get(row, 0)?),
+            tenant: TenantId(get(row, 1)?),
+            name: get(row, 2)?,
+            pools: json::read_list(&get::<String>(row, 3)?).ok_or("its pools are not a list of names")?,
+            labels: json::read_map(&get::<String>(row, 4)?).ok_or("its labels are not a map of names")?,
+            slots: get(row, 5)?,
+            drained: get(row, 6)?,
+            joined_at: Timestamp(get(row, 7)?),
+            seen_at: code::time(get(row, 8)?),
+            version: get(row, 9)?,
+        })
+    };
+    read().map_err(|what| Unreadable { job: None, what: format!("agent {}: {what}", row.get(0).unwrap_or(-1_i64)) })
+}
+
+/// `select tenant, name, running_max from pool`
+pub(super) fn pool(row: &Row) -> rusqlite::Result<PoolRecord> {
+    Ok(PoolRecord { tenant: TenantId(row.get(0)?), name: row.get(1)?, limit: row.get(2)? })
+}
+
+/// `select * from attempt`
+pub(super) fn attempt(row: &Row) -> Result<AttemptRecord, Unreadable> {
+    let read = || -> Result<AttemptRecord, String> {
+        Ok(AttemptRecord {
+            id: AttemptId(get(row, 0)?),
+            instance: InstanceId(get(row, 1)?),
+            number: get(row, 3)?,
+            target: get::<Option<i64>>(row, 4)?.map(AgentId),
+            ordered_at: code::time(get(row, 5)?),
+            outcome: Outcome {
+                verdict: coded::<Verdict>(row, 6, "verdict")?,
+                exit_code: get(row, 7)?,
+                message: get(row, 8)?,
+                outputs: get(row, 9)?,
+                started_at: code::time(get(row, 10)?),
+                ended_at: Timestamp(get(row, 11)?),
+                usage: Usage { cpu_us: get(row, 12)?, peak_kb: get(row, 13)?, log_bytes: get(row, 14)? },
+            },
+            reopened_by: get::<Option<String>>(row, 15)?.map(Actor),
+        })
+    };
+    read().map_err(|what| Unreadable { job: None, what: format!("attempt {}: {what}", row.get(0).unwrap_or(-1_i64)) })
+}
+
+pub(super) fn get<T: FromSql>(row: &Row, column: usize) -> Result<T, String> {
+    row.get(column).map_err(|error| error.to_string())
+}
+
+fn coded<T: Code>(row: &Row, column: usize, name: &str) -> Result<T, String> {
+    let code = get(row, column)?;
+    T::decode(code).ok_or_else(|| format!("{name} {code} is not one we know"))
+}

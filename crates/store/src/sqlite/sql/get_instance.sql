@@ -1,0 +1,2 @@
+-- get_instance.sql: one instance.
+select * from instance_day where id = ?1
