@@ -17,7 +17,6 @@ struct Span {
     from: i32,
     to: Option<i32>,
     step: i32,
-    at: usize,
 }
 
 impl<'a> Item<'a> {
@@ -33,7 +32,8 @@ impl<'a> Item<'a> {
             '*' => self.star(draft),
             '/' => self.star_step(draft, 1),
             '0'..='9' => self.value(draft),
-            other => Err(self.refuse(0, format!("unexpected character '{other}'"))),
+            '@' => Err(self.refuse(0, "nicknames belong to the crontab dialect")),
+            other => Err(self.refuse(0, format!("unexpected character '{}'", other.to_lowercase()))),
         }
     }
 
@@ -75,7 +75,7 @@ impl<'a> Item<'a> {
 
     fn name(&self, draft: &mut Draft) -> Result<(), CronError> {
         let from = self.name_at(0)?;
-        let mut span = Span { from, to: None, step: 0, at: 0 };
+        let mut span = Span { from, to: None, step: 0 };
         match self.peek(3) {
             Some('-') => (span.to, span.step) = (Some(self.name_at(4)?), 1),
             Some('#') if self.field == Field::DayOfWeek => draft.nth_weekday = Some(self.nth(4)?),
@@ -124,20 +124,20 @@ impl<'a> Item<'a> {
     fn star(&self, draft: &mut Draft) -> Result<(), CronError> {
         match self.peek(1) {
             Some('/') => self.star_step(draft, 2),
-            None => self.add(draft, Span { from: ALL_SPEC, to: None, step: 0, at: 0 }),
-            Some(_) => self.add(draft, Span { from: ALL_SPEC, to: None, step: 1, at: 0 }),
+            None => self.add(draft, Span { from: ALL_SPEC, to: None, step: 0 }),
+            Some(_) => self.add(draft, Span { from: ALL_SPEC, to: None, step: 1 }),
         }
     }
 
     fn star_step(&self, draft: &mut Draft, at: usize) -> Result<(), CronError> {
         let step = self.signed(at).ok_or_else(|| self.refuse(at, "a whole number must follow /"))?;
         self.check_step(step, at)?;
-        self.add(draft, Span { from: ALL_SPEC, to: None, step, at: 0 })
+        self.add(draft, Span { from: ALL_SPEC, to: None, step })
     }
 
     fn value(&self, draft: &mut Draft) -> Result<(), CronError> {
         let (from, next) = self.number(0)?;
-        let mut span = Span { from, to: None, step: 0, at: 0 };
+        let mut span = Span { from, to: None, step: 0 };
         match (self.peek(next), self.field) {
             (Some('L'), Field::DayOfWeek) => {
                 if !(1..=7).contains(&from) {
@@ -199,18 +199,24 @@ impl<'a> Item<'a> {
         Ok(())
     }
 
-    fn check_range(&self, from: i32, to: Option<i32>, at: usize) -> Result<(), CronError> {
+    fn check_range(&self, span: &Span) -> Result<(), CronError> {
         let Some((min, max, note)) = self.limits() else { return Ok(()) };
-        let sign = from == ALL_SPEC || from == NO_SPEC && matches!(self.field, Field::DayOfMonth | Field::DayOfWeek);
-        if !sign && from < min {
-            return Err(self.refuse(at, format!("{from} is below {min}{note}")));
-        }
-        for value in [Some(from).filter(|_| !sign), to].into_iter().flatten() {
-            if value > max {
-                return Err(self.refuse(at, format!("{value} is above {max}{note}")));
+        let open = span.from == NO_SPEC && matches!(self.field, Field::DayOfMonth | Field::DayOfWeek);
+        if span.from != ALL_SPEC && !open {
+            if span.from < min {
+                return Err(self.refuse(0, format!("{} is below {min}{note}", span.from)));
+            }
+            if span.from > max {
+                return Err(self.refuse(0, format!("{} is above {max}{note}", span.from)));
             }
         }
-        Ok(())
+        match span.to {
+            Some(to) if to > max => {
+                let dash = self.text.iter().position(|(_, c)| *c == '-').unwrap_or(0);
+                Err(self.refuse(dash + 1, format!("{to} is above {max}{note}")))
+            }
+            _ => Ok(()),
+        }
     }
 
     fn limits(&self) -> Option<(i32, i32, &'static str)> {
@@ -226,7 +232,7 @@ impl<'a> Item<'a> {
 
     /// Adds a span the way Quartz does: a range that ends before it starts goes round, except in the year field.
     fn add(&self, draft: &mut Draft, span: Span) -> Result<(), CronError> {
-        self.check_range(span.from, span.to, span.at)?;
+        self.check_range(&span)?;
         if span.step <= 0 && span.from != ALL_SPEC {
             draft.add(self.field, span.from);
             return Ok(());
@@ -241,7 +247,7 @@ impl<'a> Item<'a> {
         let wraps = to < from;
         if wraps {
             if self.field == Field::Year {
-                return Err(self.refuse(span.at, format!("{from} is after {to}")));
+                return Err(self.refuse(0, format!("{from} is after {to}")));
             }
             to += round;
         }

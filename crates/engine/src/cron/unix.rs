@@ -17,6 +17,9 @@ pub(super) fn parse(expression: &str) -> Result<Pattern, CronError> {
         return nickname(expression, name);
     }
     let mut words = Words { expression, at: 0 };
+    if let Some((at, _)) = (Words { expression, at: 0 }).nth(FIELDS.len()) {
+        return Err(CronError::new(Field::Expression, at, "a crontab expression has only 5 fields"));
+    }
     let mut masks = [0; 5];
     let mut starred = [false; 5];
     for (place, field) in FIELDS.into_iter().enumerate() {
@@ -25,9 +28,6 @@ pub(super) fn parse(expression: &str) -> Result<Pattern, CronError> {
         };
         masks[place] = list(field, start, word)?;
         starred[place] = word.starts_with('*');
-    }
-    if let Some((at, _)) = words.next() {
-        return Err(CronError::new(Field::Expression, at, "a crontab expression has only 5 fields"));
     }
     let [minutes, hours, month_days, months, weekdays] = masks;
     let weekdays = (weekdays | weekdays >> 7) as u8 & ALL_WEEKDAYS;

