@@ -1,5 +1,17 @@
 //! Bodies that cross a process: the public API, the agent protocol. Conversions to and from the nouns live here;
 //! nothing here decides or does anything.
 
+pub mod api;
+pub mod errors;
+pub mod job;
 pub mod link;
+pub mod problem;
+pub mod routes;
+pub mod rule;
 pub mod task;
+pub mod time;
+
+pub use errors::Code;
+pub use job::JobBody;
+pub use problem::{Fault, Problem};
+pub use time::{Length, Time};

@@ -78,6 +78,21 @@ fn get() -> String {
     "GET".into()
 }
 
+impl HttpCall {
+    /// A plain GET that any 2xx answers well.
+    pub fn get(url: String) -> HttpCall {
+        HttpCall {
+            url,
+            method: get(),
+            headers: BTreeMap::new(),
+            body: None,
+            expect_status: Vec::new(),
+            expect_body: None,
+            redirects: 0,
+        }
+    }
+}
+
 /// How much of a task's output is kept.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LogCaps {
@@ -100,7 +115,7 @@ pub struct ExitCodes {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub warning: Vec<i32>,
     /// Failures that trying again will not mend.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[serde(default, rename = "final", skip_serializing_if = "Vec::is_empty")]
     pub final_failure: Vec<i32>,
 }
 

@@ -1,0 +1,120 @@
+//! Set-up, sessions, tokens. A secret appears in the answer that makes it and never again.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
+
+use crate::time::{Length, Time};
+
+/// Makes the first administrator, once.
+#[derive(Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct SetupBody {
+    /// From the link the server printed.
+    pub token: String,
+    #[schema(max_length = 128)]
+    pub admin: String,
+    #[schema(min_length = 10, max_length = 1024)]
+    pub password: String,
+}
+
+#[derive(Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct SetupView {
+    pub user: String,
+    /// An API token for the command line. Shown only here.
+    pub token: String,
+}
+
+#[derive(Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct SessionBody {
+    #[schema(max_length = 128)]
+    pub name: String,
+    #[schema(max_length = 1024)]
+    pub password: String,
+}
+
+#[derive(Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct SessionView {
+    pub user: String,
+    /// Works like an API token until it expires; browsers get it as a cookie too.
+    pub token: String,
+    pub expires_at: Time,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct TokenBody {
+    /// What it is for.
+    #[schema(max_length = 128)]
+    pub name: String,
+    /// Never, if absent.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub expires_in: Option<Length>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct TokenView {
+    pub id: i64,
+    pub name: String,
+    pub user: String,
+    pub created_at: Time,
+    /// To within a minute or so.
+    #[schema(required = true)]
+    pub last_used_at: Option<Time>,
+    #[schema(required = true)]
+    pub expires_at: Option<Time>,
+}
+
+#[derive(Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct TokenCreatedView {
+    pub id: i64,
+    pub name: String,
+    /// Shown only here; the server keeps a hash of it.
+    pub token: String,
+    #[schema(required = true)]
+    pub expires_at: Option<Time>,
+}
+
+/// A token with which one agent joins, once.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct JoinTokenBody {
+    /// Pools the agent may be in; any, if empty.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[schema(max_items = 64)]
+    pub pools: Vec<String>,
+    /// Labels the agent gets beside its own.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub labels: BTreeMap<String, String>,
+    /// 1h if absent.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub expires_in: Option<Length>,
+}
+
+#[derive(Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct JoinTokenView {
+    pub token: String,
+    pub expires_at: Time,
+}
+
+// Secrets are not printed by accident.
+macro_rules! debug_without_secrets {
+    ($($name:ident { $($shown:ident),* })*) => {$(
+        impl std::fmt::Debug for $name {
+            fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                f.debug_struct(stringify!($name))$(.field(stringify!($shown), &self.$shown))*.finish_non_exhaustive()
+            }
+        }
+    )*};
+}
+
+debug_without_secrets! {
+    SetupBody { admin }
+    SetupView { user }
+    SessionBody { name }
+    SessionView { user, expires_at }
+    TokenCreatedView { id, name, expires_at }
+    JoinTokenView { expires_at }
+}

@@ -1,0 +1,101 @@
+//! Agents and pools as they are shown and set.
+
+use std::collections::BTreeMap;
+
+use model::{AgentRecord, AgentState, Load};
+use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
+
+use crate::time::Time;
+
+crate::job::words! {
+    AgentStateWord for AgentState {
+        Online = AgentState::Online,
+        /// Known, but not connected.
+        Silent = AgentState::Silent,
+    }
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
+pub struct AgentView {
+    pub id: i64,
+    pub name: String,
+    pub state: AgentStateWord,
+    /// Takes no new work.
+    pub drained: bool,
+    pub pools: Vec<String>,
+    pub labels: BTreeMap<String, String>,
+    pub slots: u32,
+    pub version: String,
+    pub joined_at: Time,
+    #[schema(required = true)]
+    pub seen_at: Option<Time>,
+    /// From its last heartbeat, while it is online.
+    #[schema(required = true)]
+    pub load: Option<LoadView>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
+pub struct LoadView {
+    pub cpu_percent: f32,
+    pub memory_percent: f32,
+    pub disk_percent: f32,
+    pub running: u32,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct PoolView {
+    pub name: String,
+    /// Instances running in it at once; null for no bound.
+    #[schema(required = true)]
+    pub limit: Option<u32>,
+    pub agents: u32,
+    pub online: u32,
+    /// Slots of the agents that are online.
+    pub slots: u32,
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct PoolBody {
+    /// Instances running in it at once; null for no bound.
+    pub limit: Option<u32>,
+}
+
+/// Instances running at once in the whole installation; null for no bound.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct LimitBody {
+    #[schema(required = true)]
+    pub limit: Option<u32>,
+}
+
+impl AgentView {
+    /// `load` is there exactly while the agent is online.
+    pub fn new(of: &AgentRecord, load: Option<Load>) -> AgentView {
+        AgentView {
+            id: of.id.0,
+            name: of.name.clone(),
+            state: if load.is_some() { AgentStateWord::Online } else { AgentStateWord::Silent },
+            drained: of.drained,
+            pools: of.pools.clone(),
+            labels: of.labels.clone(),
+            slots: of.slots,
+            version: of.version.clone(),
+            joined_at: of.joined_at.into(),
+            seen_at: of.seen_at.map(Time::from),
+            load: load.map(LoadView::from),
+        }
+    }
+}
+
+impl From<Load> for LoadView {
+    fn from(load: Load) -> LoadView {
+        LoadView {
+            cpu_percent: load.cpu_percent,
+            memory_percent: load.memory_percent,
+            disk_percent: load.disk_percent,
+            running: load.running,
+        }
+    }
+}

@@ -1,0 +1,179 @@
+//! Applying jobs: what is sent, and the plan that is shown before anything is done.
+
+use std::collections::BTreeSet;
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use utoipa::ToSchema;
+
+use crate::errors::Code;
+use crate::job::{self, JobBody};
+use crate::problem::Fault;
+
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct ApplyBody {
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub jobs: Vec<JobBody>,
+    /// Job files as text, beside `jobs`; faults then name the line.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub files: Vec<FileBody>,
+    /// Only say what would be done.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub dry_run: bool,
+    /// Delete jobs that are not among these: all others, or those of `prune_folder`.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub prune: bool,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub prune_folder: Option<String>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct FileBody {
+    /// For messages.
+    pub name: String,
+    /// YAML, or JSON if the name ends in `.json`.
+    pub text: String,
+}
+
+fn is_false(value: &bool) -> bool {
+    !value
+}
+
+impl ApplyBody {
+    /// All jobs of the call, or everything that is wrong with them.
+    pub fn read(&self) -> Result<Vec<JobBody>, Vec<Fault>> {
+        let mut all = Vec::new();
+        let mut faults = Vec::new();
+        for (n, body) in self.jobs.iter().enumerate() {
+            faults.extend(body.check().into_iter().map(|fault| fault.below(&format!("jobs[{n}]"))));
+            all.push((format!("jobs[{n}].job"), body.clone()));
+        }
+        for file in &self.files {
+            let json = file.name.ends_with(".json");
+            match if json { job::parse_json(&file.text) } else { job::parse_yaml(&file.text) } {
+                Ok(jobs) => all.extend(
+                    jobs.into_iter().enumerate().map(|(n, body)| (format!("{}: jobs[{n}].job", file.name), body)),
+                ),
+                Err(found) => faults.extend(found.into_iter().map(|fault| in_file(&file.name, fault))),
+            }
+        }
+        let mut seen = BTreeSet::new();
+        for (path, body) in &all {
+            if !seen.insert(body.job.as_str()) {
+                faults.push(Fault::new(Code::NamedTwice, path, format!("{} is named twice in this call", body.job)));
+            }
+        }
+        if faults.is_empty() { Ok(all.into_iter().map(|(_, body)| body).collect()) } else { Err(faults) }
+    }
+}
+
+fn in_file(name: &str, mut fault: Fault) -> Fault {
+    fault.path = if fault.path.is_empty() { name.into() } else { format!("{name}: {}", fault.path) };
+    fault
+}
+
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, ToSchema)]
+pub struct PlanView {
+    /// Whether it was done, or only said.
+    pub applied: bool,
+    pub items: Vec<PlanItem>,
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
+pub struct PlanItem {
+    pub job: String,
+    pub action: Action,
+    /// What differs; for a new job, what it says.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub fields: Vec<FieldDiff>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Action {
+    Create,
+    Change,
+    Delete,
+    Same,
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
+pub struct FieldDiff {
+    #[schema(example = "retry.delay")]
+    pub path: String,
+    /// Absent if the key is new.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub old: Option<Value>,
+    /// Absent if the key is gone.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub new: Option<Value>,
+}
+
+impl PlanView {
+    pub fn count(&self, action: Action) -> usize {
+        self.items.iter().filter(|item| item.action == action).count()
+    }
+
+    pub fn changes_nothing(&self) -> bool {
+        self.count(Action::Same) == self.items.len()
+    }
+}
+
+impl PlanItem {
+    pub fn create(new: &JobBody) -> PlanItem {
+        PlanItem { job: new.job.clone(), action: Action::Create, fields: between(None, Some(new)) }
+    }
+
+    /// A body that does not say its mode leaves the job's as it is.
+    pub fn change(old: &JobBody, new: &JobBody) -> PlanItem {
+        let new = JobBody { mode: new.mode.or(old.mode), ..new.clone() };
+        let fields = between(Some(old), Some(&new));
+        let action = if fields.is_empty() { Action::Same } else { Action::Change };
+        PlanItem { job: new.job, action, fields }
+    }
+
+    pub fn delete(name: &str) -> PlanItem {
+        PlanItem { job: name.into(), action: Action::Delete, fields: Vec::new() }
+    }
+}
+
+/// Two ways of saying one thing are no difference.
+fn between(old: Option<&JobBody>, new: Option<&JobBody>) -> Vec<FieldDiff> {
+    let value = |body: Option<&JobBody>| {
+        let body = body.map(|body| body.normal().unwrap_or_else(|_| body.clone()));
+        // Enabled is what a job is when nothing is said.
+        let body = body.map(|body| JobBody { mode: body.mode.filter(|mode| *mode != job::ModeWord::Enabled), ..body });
+        body.map(|body| serde_json::to_value(body).expect("a body is plain data"))
+    };
+    let mut diffs = Vec::new();
+    compare("", value(old).as_ref(), value(new).as_ref(), &mut diffs);
+    diffs.retain(|diff| diff.path != "job");
+    diffs
+}
+
+fn compare(path: &str, old: Option<&Value>, new: Option<&Value>, out: &mut Vec<FieldDiff>) {
+    if old == new {
+        return;
+    }
+    let objects = (old.and_then(Value::as_object), new.and_then(Value::as_object));
+    // A new or lost group is one difference; only the job itself is always taken apart.
+    if let (Some(a), Some(b)) = objects {
+        let keys: BTreeSet<&String> = a.keys().chain(b.keys()).collect();
+        for key in keys {
+            compare(&join(path, key), a.get(key), b.get(key), out);
+        }
+    } else if path.is_empty() {
+        for (key, value) in new.or(old).and_then(Value::as_object).into_iter().flatten() {
+            let (old, new) = if new.is_some() { (None, Some(value)) } else { (Some(value), None) };
+            out.push(FieldDiff { path: key.clone(), old: old.cloned(), new: new.cloned() });
+        }
+    } else {
+        out.push(FieldDiff { path: path.into(), old: old.cloned(), new: new.cloned() });
+    }
+}
+
+fn join(path: &str, key: &str) -> String {
+    if path.is_empty() { key.into() } else { format!("{path}.{key}") }
+}

@@ -1,0 +1,33 @@
+//! Requests and answers of the public API: snake_case, times in RFC 3339 UTC with microseconds, durations as `90s`.
+//! Views are made from nouns here and hold nothing that is not shown.
+
+pub mod access;
+pub mod agent;
+pub mod apply;
+pub mod event;
+pub mod instance;
+pub mod job;
+pub mod page;
+pub mod system;
+pub mod why;
+
+pub use access::{
+    JoinTokenBody, JoinTokenView, SessionBody, SessionView, SetupBody, SetupView, TokenBody, TokenCreatedView,
+    TokenView,
+};
+pub use agent::{AgentStateWord, AgentView, LimitBody, LoadView, PoolBody, PoolView};
+pub use apply::{Action, ApplyBody, FieldDiff, FileBody, PlanItem, PlanView};
+pub use event::{EventKind, EventView, LogEndView, LogFrameView, LogQuery, LogStream};
+pub use instance::{
+    AttemptView, InstanceQuery, InstanceView, PartView, ReplayBody, ReplayView, ResolveBody, ResolveWord, StateWord,
+    StoppingView, UncertainView, UsageView,
+};
+pub use job::{
+    FireView, JobQuery, JobVersionView, JobView, LastView, NextQuery, PreviewBody, PreviewView, TriggerBody,
+};
+pub use page::{Cursor, Page};
+pub use system::{
+    FindingKind, FindingView, HealthView, JobCounts, QuarantineView, ReadyView, ShardView, StatsQuery, StatsView,
+    VerifyQuery, VerifyView, VersionView,
+};
+pub use why::{ReasonView, WhyView};

@@ -1,0 +1,147 @@
+//! Every error code there is: one table, from which problem documents, the command line and `docs/errors` all speak.
+//! A code once given out keeps its meaning.
+
+macro_rules! catalogue {
+    ($($name:ident $code:literal $status:literal $title:literal $advice:literal;)*) => {
+        /// Something that can go wrong, by name.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+        pub enum Code {
+            $($name,)*
+        }
+
+        /// All codes, in order.
+        pub const CATALOGUE: &[(Code, Entry)] = &[
+            $((Code::$name, Entry { code: $code, status: $status, title: $title, advice: $advice }),)*
+        ];
+    };
+}
+
+/// What is the same for every occurrence of a code.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Entry {
+    pub code: &'static str,
+    /// The HTTP status it travels with; 0 for what only the command line says.
+    pub status: u16,
+    pub title: &'static str,
+    pub advice: &'static str,
+}
+
+catalogue! {
+    // E01: the request itself
+    Internal         "E0100" 500 "something failed inside the server" "Look into the server's log for the request id, and report it with that line.";
+    BadBody          "E0101" 400 "the body cannot be read" "Send one JSON document with the content type application/json.";
+    WrongBody        "E0102" 422 "the body does not say what is needed" "Compare it with the schema in /api/v1/openapi.json.";
+    BadQuery         "E0103" 400 "a parameter of the address cannot be read" "Compare the parameter with the schema in /api/v1/openapi.json.";
+    NoRoute          "E0104" 404 "there is nothing at this address" "Look the address up in /api/v1/openapi.json.";
+    WrongMethod      "E0105" 405 "the address does not take this method" "The Allow header of the answer names the methods it takes.";
+    TooLarge         "E0106" 413 "the body is too large" "Send less at once: apply files in several calls, keep big scripts in files on the agent.";
+    WrongMediaType   "E0107" 415 "the body is of a kind that is not taken here" "Send application/json.";
+    BadCursor        "E0108" 400 "the cursor is not one of ours" "Take `next` from the previous page unchanged, with the same filters, or start without it.";
+    KeyReused        "E0109" 409 "the idempotency key was used for something else" "Use a fresh Idempotency-Key for every new request, and repeat a key only with the same body.";
+    TookTooLong      "E0110" 503 "reading took too long and was given up" "Narrow the window with from and to, or name the job.";
+    NotReady         "E0111" 503 "the server is not ready yet" "Ask again in a moment; GET /api/v1/ready says what is missing.";
+    TooMany          "E0112" 429 "too many requests at once" "Wait as long as Retry-After says.";
+
+    // E02: job files
+    BadText          "E0201" 422 "the job file cannot be read" "Mend the text at the line that is shown.";
+    BadShape         "E0202" 422 "the job file has a key or a value that does not belong there" "Compare the key with the job reference; keys are spelled in lower case with underscores.";
+    BadJobs          "E0203" 422 "the jobs have faults" "Mend what is listed under errors; nothing was changed.";
+    BadName          "E0204" 422 "the name cannot be used" "Use lower-case letters, digits, '_', '.' and '-', at most 128, beginning with a letter or digit, not digits alone.";
+    BadTrigger       "E0205" 422 "the trigger is not clear" "Give at most one of cron, every, delay, once, after and manual.";
+    BadCron          "E0206" 422 "the cron expression cannot be used" "Quartz order is: second minute hour day-of-month month day-of-week [year]. For a crontab line write {expr: \"…\", dialect: unix}.";
+    BadZone          "E0207" 422 "the time zone is not known" "Use an IANA name such as Asia/Shanghai or Europe/Berlin.";
+    BadLength        "E0208" 422 "the duration cannot be used" "Write a number with a unit: 250ms, 90s, 20m, 1h30m, 2d.";
+    BadTime          "E0209" 422 "the instant cannot be used" "Write RFC 3339 with an offset: 2026-11-15T10:20:30Z.";
+    BadTask          "E0210" 422 "the task is not clear" "Give exactly one of noop, sh, python, node, php, powershell, command and http.";
+    OverSize         "E0211" 422 "a value is larger than is allowed" "Make it smaller; the message names the bound.";
+    NoSuchReference  "E0212" 422 "the job it follows does not exist" "Apply that job first or in the same call, or mend the name.";
+    FollowsItself    "E0213" 422 "the job would follow itself" "Break the circle of `after`.";
+    NamedTwice       "E0214" 422 "two jobs in one call have the same name" "Give each job its own name.";
+    BadPolicy        "E0215" 422 "a policy cannot be used" "Mend the value; the message names what is allowed.";
+    BadCall          "E0216" 422 "the HTTP call cannot be used" "Give an absolute http or https URL and a known method.";
+
+    // E03: jobs
+    NoSuchJob        "E0301" 404 "there is no such job" "List the jobs with `duly job list`; names are exact.";
+    NameTaken        "E0302" 409 "the name is taken by another job" "Choose another name, or change the job that has it.";
+    JobDisabled      "E0303" 409 "the job is disabled" "Enable it with `duly job enable NAME`.";
+    JobHeld          "E0304" 409 "the job is held in quarantine" "Look at `duly quarantine`, mend the cause, then `duly job release NAME`.";
+    NotHeld          "E0305" 409 "the job is not held in quarantine" "Nothing needs to be done.";
+    AlreadyPlanned   "E0306" 409 "there is an instance for that planned time already" "Rerun that instance, or give another planned time.";
+    NoSuchVersion    "E0307" 404 "there is no such version of the job" "List them with `duly job versions NAME`.";
+
+    // E04: instances
+    NoSuchInstance   "E0401" 404 "there is no such instance" "List them with `duly instance list`; old ones are dropped when their time to be kept is over.";
+    NotOpen          "E0402" 409 "the instance has ended already" "Nothing is left to stop; `duly instance rerun ID` starts it again.";
+    StillOpen        "E0403" 409 "the instance has not ended yet" "Wait for it, or stop it first with `duly instance stop ID`.";
+    NotUncertain     "E0404" 409 "the instance is not uncertain" "Only an attempt whose agent cannot be asked needs a person's word.";
+    NoSuchAttempt    "E0405" 404 "there is no such attempt" "List them with `duly instance show ID`.";
+    NoLog            "E0406" 404 "the log is not there any more" "Logs are dropped when their time to be kept is over; keep them longer in the configuration.";
+
+    // E05: agents and pools
+    NoSuchAgent      "E0501" 404 "there is no such agent" "List them with `duly agent list`.";
+    AgentBusy        "E0502" 409 "the agent still has work" "Drain it and wait until nothing runs there, then remove it.";
+    NoSuchPool       "E0503" 404 "there is no such pool" "List them with `duly pool list`.";
+    PoolInUse        "E0504" 409 "the pool is still used" "Move its jobs and agents to another pool first.";
+    BadJoinToken     "E0505" 401 "the join token is not valid" "Make a new one with `duly join-token`; each works once and for a short time.";
+
+    // E06: access
+    NotSignedIn      "E0601" 401 "nobody is signed in" "Send a token: Authorization: Bearer …, or DULY_TOKEN for the command line.";
+    NotPermitted     "E0602" 403 "this is not permitted" "Ask an administrator for a token that carries the permission named in the message.";
+    WrongPassword    "E0603" 401 "name or password is wrong" "Try again, or have an administrator set a new password.";
+    SetupNeeded      "E0604" 503 "the first set-up has not been done" "Open the set-up link the server printed, or run `duly setup`.";
+    SetupDone        "E0605" 409 "the set-up was done already" "Sign in instead.";
+    BadSetupToken    "E0606" 403 "the set-up token is not valid" "Use the link of the latest start; it works once.";
+    NoSuchToken      "E0607" 404 "there is no such token" "List them with `duly token list`.";
+    WeakPassword     "E0608" 422 "the password is too weak" "Take at least 10 characters.";
+
+    // E07: the server's own troubles
+    StoreBusy        "E0701" 503 "the store cannot write now" "Free space on the disk of the data directory; the server goes on by itself.";
+    StoreDamaged     "E0702" 500 "the store is damaged" "Stop the server and restore the last backup with `duly restore`.";
+    NotOwner         "E0703" 503 "another server owns this now" "Ask again: the request goes to the owner.";
+    BackupFailed     "E0704" 500 "the backup could not be made" "Check the space in the data directory, and the server's log.";
+    EngineFailed     "E0705" 500 "deciding about this failed" "The job is held; look at `duly quarantine`.";
+
+    // E08: said by the command line alone
+    Unreachable      "E0801" 0 "the server cannot be reached" "Check that it runs (`duly up`) and that DULY_URL names it.";
+    StrangeAnswer    "E0802" 0 "the server's answer was not understood" "Check that DULY_URL names a Duly server of about this version.";
+    WantsYes         "E0803" 0 "this needs a yes, and there is nobody to ask" "Look at the plan, then repeat with --yes.";
+    BadFile          "E0804" 0 "the file cannot be used" "Check path and rights.";
+    BadArgument      "E0805" 0 "an argument cannot be used" "See --help of the command.";
+    EndedBadly       "E0806" 0 "the instance did not end well" "See `duly log ID` and `duly why ID`.";
+    VerifyFound      "E0807" 0 "the ledger and the triggers disagree" "See the list; each line names job and planned time.";
+}
+
+impl Code {
+    pub fn entry(self) -> &'static Entry {
+        // The table is made by the macro that makes the enum: same order, same length.
+        &CATALOGUE[self as usize].1
+    }
+
+    pub fn as_str(self) -> &'static str {
+        self.entry().code
+    }
+
+    pub fn coded(code: &str) -> Option<Code> {
+        CATALOGUE.iter().find(|(_, entry)| entry.code == code).map(|(code, _)| *code)
+    }
+}
+
+impl std::fmt::Display for Code {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.pad(self.as_str())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn codes_are_in_order_and_found_again() {
+        assert!(CATALOGUE.windows(2).all(|pair| pair[0].1.code < pair[1].1.code));
+        for (code, entry) in CATALOGUE {
+            assert_eq!(code.entry(), entry);
+            assert_eq!(Code::coded(entry.code), Some(*code));
+        }
+    }
+}

@@ -1,0 +1,361 @@
+//! How a job is decided about, beside its times: where it runs, what happens on overlap, failure, silence.
+
+use std::collections::BTreeMap;
+
+use model::{Exclusive, Limits, Overlap, PoolRef, Retry, Route, Rule, Span};
+use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
+
+use super::JobBody;
+use super::check;
+use super::faults::Faults;
+use super::form::form;
+use crate::errors::Code;
+
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct PoolMap {
+    /// `default` if absent.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub name: Option<String>,
+    /// Only agents carrying all of these.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub labels: BTreeMap<String, String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub route: Option<RouteForm>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum RouteWord {
+    First,
+    Last,
+    Round,
+    Random,
+    LeastLoaded,
+    /// One child instance on every eligible agent, told its index and the total.
+    Broadcast,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum RouteMap {
+    /// Only the agent of this name.
+    Fixed(String),
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum OverlapWord {
+    /// Side by side without bound.
+    Allow,
+    /// One after the other.
+    Queue,
+    /// A time that comes while an earlier instance is open is skipped.
+    Skip,
+    /// The earlier one is stopped, the new one starts when it is gone.
+    Replace,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum OverlapMap {
+    /// So many side by side; the rest wait.
+    Allow(u32),
+    /// One after the other; when more than this wait, a further one is skipped.
+    Queue(u32),
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum ExclusiveWord {
+    /// Nobody starts until the holder is known to have ended, or a person says so.
+    Wait,
+    /// A silent holder is ended by its own shim; then another may start.
+    Takeover,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum ExclusiveMap {
+    /// How long a holder may be silent before its shim ends it.
+    Takeover(String),
+}
+
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct RetryMap {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub times: Option<u32>,
+    /// Before the first retry; 10s if absent.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub delay: Option<String>,
+    /// Each delay is so many times the one before.
+    #[serde(skip_serializing_if = "Option::is_none", serialize_with = "plainly")]
+    pub backoff: Option<f64>,
+    /// No delay is longer than this; 1h if absent.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub max: Option<String>,
+    /// Percent by which delays are spread.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub jitter: Option<u32>,
+    /// One delay per retry, instead of all of the above.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub delays: Option<Vec<String>>,
+}
+
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct LimitsMap {
+    /// Instances of this job running at once.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub job: Option<u32>,
+    /// Instances of this job running at once on one agent.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub per_agent: Option<u32>,
+}
+
+form! {
+    /// The name of a pool, or a map.
+    PoolForm = String | PoolMap, "the name of a pool or a map with name, labels and route";
+    /// How an agent is chosen.
+    RouteForm = RouteWord | RouteMap, "first, last, round, random, least_loaded, broadcast or {fixed: AGENT}";
+    /// What happens when a time comes while earlier instances are open.
+    OverlapForm = OverlapWord | OverlapMap, "allow, queue, skip, replace, {allow: N} or {queue: N}";
+    /// What happens to an exclusive job when its holder falls silent.
+    ExclusiveForm = ExclusiveWord | ExclusiveMap, "wait, takeover or {takeover: DURATION}";
+    /// How often to try again, or a map.
+    RetryForm = u32 | RetryMap, "a number or a map with times, delay, backoff, max, jitter, or delays";
+}
+
+/// Two is written 2, not 2.0.
+fn plainly<S: serde::Serializer>(number: &Option<f64>, to: S) -> Result<S::Ok, S::Error> {
+    match number {
+        Some(n) if n.fract() == 0.0 && n.abs() < 1e9 => to.serialize_i64(*n as i64),
+        other => other.serialize(to),
+    }
+}
+
+const RETRY_DELAY: Span = Span::secs(10);
+const RETRY_MAX: Span = Span::HOUR;
+const LEASH: Span = Span::secs(30);
+const LONGEST: Span = Span::DAY.saturating_mul(3660);
+const COUNT_MAX: u32 = 1_000_000;
+
+impl JobBody {
+    /// Everything of the rule but its trigger.
+    pub(super) fn set_policies(&self, rule: &mut Rule, faults: &mut Faults) {
+        if let Some(form) = &self.pool {
+            rule.pool = read_pool(form, faults);
+        }
+        if let Some(form) = &self.overlap {
+            rule.overlap = read_overlap(form, faults);
+        }
+        rule.exclusive = self.exclusive.as_ref().map(|form| read_exclusive(form, faults));
+        if let Some(form) = &self.retry {
+            rule.retry = read_retry(form, faults);
+        }
+        let some = Span::millis(1);
+        rule.timeout = faults.span("timeout", self.timeout.as_deref(), some, LONGEST);
+        let grace = faults.span("stop_grace", self.stop_grace.as_deref(), Span::ZERO, Span::HOUR);
+        rule.stop_grace = grace.unwrap_or(rule.stop_grace);
+        rule.priority = faults.number("priority", self.priority.unwrap_or(0), -1000, 1000);
+        if let Some(limits) = &self.limits {
+            rule.limits = Limits {
+                job: limits.job.map(|n| faults.number("limits.job", n, 1, COUNT_MAX)),
+                per_agent: limits.per_agent.map(|n| faults.number("limits.per_agent", n, 1, COUNT_MAX)),
+            };
+        }
+        rule.not_started_by = faults.span("not_started_by", self.not_started_by.as_deref(), some, LONGEST);
+        rule.not_finished_by = faults.span("not_finished_by", self.not_finished_by.as_deref(), some, LONGEST);
+        let lost_after = faults.span("lost_after", self.lost_after.as_deref(), Span::SECOND, LONGEST);
+        rule.lost_after = lost_after.unwrap_or(rule.lost_after);
+        rule.dead_letter = self.dead_letter.unwrap_or(false);
+    }
+
+    /// Writes a rule's policies, each in its shortest form, leaving out what is as usual.
+    pub(super) fn write_policies(&mut self, rule: &Rule) {
+        let usual = Rule::default();
+        self.pool = (rule.pool != usual.pool).then(|| write_pool(&rule.pool));
+        self.overlap = (rule.overlap != usual.overlap).then(|| write_overlap(rule.overlap));
+        self.exclusive = rule.exclusive.map(write_exclusive);
+        self.retry = write_retry(&rule.retry);
+        self.timeout = rule.timeout.map(|span| span.to_string());
+        self.stop_grace = (rule.stop_grace != usual.stop_grace).then(|| rule.stop_grace.to_string());
+        self.priority = (rule.priority != 0).then_some(rule.priority);
+        self.limits = (rule.limits != usual.limits)
+            .then_some(LimitsMap { job: rule.limits.job, per_agent: rule.limits.per_agent });
+        self.not_started_by = rule.not_started_by.map(|span| span.to_string());
+        self.not_finished_by = rule.not_finished_by.map(|span| span.to_string());
+        self.lost_after = (rule.lost_after != usual.lost_after).then(|| rule.lost_after.to_string());
+        self.dead_letter = rule.dead_letter.then_some(true);
+    }
+}
+
+fn read_pool(form: &PoolForm, faults: &mut Faults) -> PoolRef {
+    let mut pool = PoolRef::default();
+    let (path, map) = match form {
+        PoolForm::Short(name) => ("pool", PoolMap { name: Some(name.clone()), ..PoolMap::default() }),
+        PoolForm::Long(map) => ("pool.name", map.clone()),
+    };
+    if let Some(name) = map.name {
+        check::name(&name, path, faults);
+        pool.name = name;
+    }
+    check::labels(&map.labels, "pool.labels", faults);
+    pool.labels = map.labels;
+    pool.route = match map.route {
+        None => pool.route,
+        Some(RouteForm::Short(word)) => match word {
+            RouteWord::First => Route::First,
+            RouteWord::Last => Route::Last,
+            RouteWord::Round => Route::Round,
+            RouteWord::Random => Route::Random,
+            RouteWord::LeastLoaded => Route::LeastLoaded,
+            RouteWord::Broadcast => Route::Broadcast,
+        },
+        Some(RouteForm::Long(RouteMap::Fixed(agent))) => {
+            check::short_text(&agent, "pool.route.fixed", faults);
+            Route::Fixed(agent)
+        }
+    };
+    pool
+}
+
+fn write_pool(pool: &PoolRef) -> PoolForm {
+    let route = match &pool.route {
+        Route::LeastLoaded => None,
+        Route::First => Some(RouteForm::Short(RouteWord::First)),
+        Route::Last => Some(RouteForm::Short(RouteWord::Last)),
+        Route::Round => Some(RouteForm::Short(RouteWord::Round)),
+        Route::Random => Some(RouteForm::Short(RouteWord::Random)),
+        Route::Broadcast => Some(RouteForm::Short(RouteWord::Broadcast)),
+        Route::Fixed(agent) => Some(RouteForm::Long(RouteMap::Fixed(agent.clone()))),
+    };
+    if pool.labels.is_empty() && route.is_none() {
+        return PoolForm::Short(pool.name.clone());
+    }
+    let name = (pool.name != PoolRef::DEFAULT).then(|| pool.name.clone());
+    PoolForm::Long(PoolMap { name, labels: pool.labels.clone(), route })
+}
+
+fn read_overlap(form: &OverlapForm, faults: &mut Faults) -> Overlap {
+    match form {
+        OverlapForm::Short(OverlapWord::Allow) => Overlap::Allow { max: None },
+        OverlapForm::Short(OverlapWord::Queue) => Overlap::default(),
+        OverlapForm::Short(OverlapWord::Skip) => Overlap::Skip,
+        OverlapForm::Short(OverlapWord::Replace) => Overlap::Replace,
+        OverlapForm::Long(OverlapMap::Allow(max)) => {
+            Overlap::Allow { max: Some(faults.number("overlap.allow", *max, 1, COUNT_MAX)) }
+        }
+        OverlapForm::Long(OverlapMap::Queue(max)) => {
+            Overlap::Queue { max: faults.number("overlap.queue", *max, 1, COUNT_MAX) }
+        }
+    }
+}
+
+fn write_overlap(overlap: Overlap) -> OverlapForm {
+    match overlap {
+        Overlap::Allow { max: None } => OverlapForm::Short(OverlapWord::Allow),
+        Overlap::Allow { max: Some(max) } => OverlapForm::Long(OverlapMap::Allow(max)),
+        Overlap::Queue { max } => OverlapForm::Long(OverlapMap::Queue(max)),
+        Overlap::Skip => OverlapForm::Short(OverlapWord::Skip),
+        Overlap::Replace => OverlapForm::Short(OverlapWord::Replace),
+    }
+}
+
+fn read_exclusive(form: &ExclusiveForm, faults: &mut Faults) -> Exclusive {
+    match form {
+        ExclusiveForm::Short(ExclusiveWord::Wait) => Exclusive::Wait,
+        ExclusiveForm::Short(ExclusiveWord::Takeover) => Exclusive::Takeover { leash: LEASH },
+        ExclusiveForm::Long(ExclusiveMap::Takeover(text)) => {
+            // Shorter than a few heartbeats, a hiccup of the network would kill healthy work.
+            let leash = faults.span("exclusive.takeover", Some(text), Span::secs(5), Span::DAY);
+            Exclusive::Takeover { leash: leash.unwrap_or(LEASH) }
+        }
+    }
+}
+
+fn write_exclusive(exclusive: Exclusive) -> ExclusiveForm {
+    match exclusive {
+        Exclusive::Wait => ExclusiveForm::Short(ExclusiveWord::Wait),
+        Exclusive::Takeover { leash: LEASH } => ExclusiveForm::Short(ExclusiveWord::Takeover),
+        Exclusive::Takeover { leash } => ExclusiveForm::Long(ExclusiveMap::Takeover(leash.to_string())),
+    }
+}
+
+fn read_retry(form: &RetryForm, faults: &mut Faults) -> Retry {
+    let map = match form {
+        RetryForm::Short(0) => return Retry::None,
+        RetryForm::Short(times) => {
+            return Retry::Fixed { times: faults.number("retry", *times, 1, 1000), delay: RETRY_DELAY };
+        }
+        RetryForm::Long(map) => map,
+    };
+    if let Some(delays) = &map.delays {
+        return read_delays(map, delays, faults);
+    }
+    let Some(times) = map.times else {
+        faults.add_hint(Code::BadPolicy, "retry", "how often is not said", "add times, or list the delays");
+        return Retry::None;
+    };
+    let times = faults.number("retry.times", times, 0, 1000);
+    let delay = faults.span("retry.delay", map.delay.as_deref(), Span::ZERO, LONGEST).unwrap_or(RETRY_DELAY);
+    let max = faults.span("retry.max", map.max.as_deref(), Span::ZERO, LONGEST);
+    if map.backoff.is_none() && map.max.is_some() {
+        let hint = "add backoff, or leave max out";
+        faults.add_hint(Code::BadPolicy, "retry.max", "max bounds a growing delay, and there is no backoff", hint);
+    }
+    if times == 0 {
+        return Retry::None;
+    }
+    if map.backoff.is_none() && map.jitter.is_none() {
+        return Retry::Fixed { times, delay };
+    }
+    let factor = faults.number("retry.backoff", map.backoff.unwrap_or(1.0), 1.0, 100.0);
+    Retry::Exponential {
+        times,
+        delay,
+        factor_percent: (factor * 100.0).round() as u32,
+        max: max.unwrap_or(RETRY_MAX),
+        jitter_percent: faults.number("retry.jitter", map.jitter.unwrap_or(0), 0, 100),
+    }
+}
+
+fn read_delays(map: &RetryMap, delays: &[String], faults: &mut Faults) -> Retry {
+    if (RetryMap { delays: None, ..map.clone() }) != RetryMap::default() {
+        let message = "delays say everything; times, delay, backoff, max and jitter do not go with them";
+        faults.add_hint(Code::BadPolicy, "retry.delays", message, "keep the one or the other");
+    }
+    faults.count("retry.delays", delays.len(), 1000);
+    let read = |(i, text): (usize, &String)| {
+        faults.span(&format!("retry.delays[{i}]"), Some(text), Span::ZERO, LONGEST).unwrap_or(RETRY_DELAY)
+    };
+    match delays {
+        [] => Retry::None,
+        _ => Retry::List { delays: delays.iter().enumerate().map(read).collect() },
+    }
+}
+
+fn write_retry(retry: &Retry) -> Option<RetryForm> {
+    let map = match retry {
+        Retry::None => return None,
+        Retry::Fixed { times, delay: RETRY_DELAY } => return Some(RetryForm::Short(*times)),
+        Retry::Fixed { times, delay } => {
+            RetryMap { times: Some(*times), delay: Some(delay.to_string()), ..RetryMap::default() }
+        }
+        Retry::List { delays } => {
+            let delays = Some(delays.iter().map(Span::to_string).collect());
+            RetryMap { delays, ..RetryMap::default() }
+        }
+        Retry::Exponential { times, delay, factor_percent, max, jitter_percent } => RetryMap {
+            times: Some(*times),
+            delay: (*delay != RETRY_DELAY).then(|| delay.to_string()),
+            backoff: Some(f64::from(*factor_percent) / 100.0),
+            max: (*max != RETRY_MAX).then(|| max.to_string()),
+            jitter: (*jitter_percent != 0).then_some(*jitter_percent),
+            delays: None,
+        },
+    };
+    Some(RetryForm::Long(map))
+}

@@ -1,0 +1,74 @@
+//! Job files as text: YAML with any number of documents, or JSON. Says where in the text a fault is.
+
+use super::JobBody;
+use super::check::FILE_MAX;
+use super::lines::Lines;
+use crate::errors::Code;
+use crate::problem::Fault;
+
+/// Every job of a YAML file, or every fault in it. Each fault's path begins with `jobs[n]`, its number in the file.
+pub fn parse_yaml(text: &str) -> Result<Vec<JobBody>, Vec<Fault>> {
+    if text.len() > FILE_MAX {
+        return Err(vec![Fault::new(Code::OverSize, "", format!("the file is larger than {FILE_MAX} bytes"))]);
+    }
+    let lines = Lines::of(text);
+    let mut jobs = Vec::new();
+    let mut faults = Vec::new();
+    let mut reader = text.as_bytes();
+    for (n, document) in serde_saphyr::read_with_options::<_, JobBody>(&mut reader, options()).enumerate() {
+        match document {
+            Ok(body) => {
+                let here = format!("jobs[{n}]");
+                faults.extend(body.check().into_iter().map(|fault| lines.place(n, fault).below(&here)));
+                jobs.push(body);
+            }
+            Err(error) => faults.push(lines.place_error(n, &error)),
+        }
+    }
+    if faults.is_empty() { Ok(jobs) } else { Err(faults) }
+}
+
+/// One job, or a list of them.
+pub fn parse_json(text: &str) -> Result<Vec<JobBody>, Vec<Fault>> {
+    let one_or_many = match text.trim_start().starts_with('[') {
+        true => serde_json::from_str::<Vec<JobBody>>(text),
+        false => serde_json::from_str::<JobBody>(text).map(|one| vec![one]),
+    };
+    let jobs = one_or_many.map_err(|error| {
+        let code = if error.is_data() { Code::BadShape } else { Code::BadText };
+        let lines = Lines::of(text);
+        let mut fault = Fault::new(code, "", error.to_string());
+        lines.mark(&mut fault, error.line() as u32, error.column() as u32);
+        vec![fault]
+    })?;
+    let faults: Vec<Fault> = jobs
+        .iter()
+        .enumerate()
+        .flat_map(|(n, job)| job.check().into_iter().map(move |fault| fault.below(&format!("jobs[{n}]"))))
+        .collect();
+    if faults.is_empty() { Ok(jobs) } else { Err(faults) }
+}
+
+/// Jobs as YAML, in their shortest form.
+pub fn export<'a>(jobs: impl IntoIterator<Item = &'a JobBody>) -> String {
+    let one = |job: &JobBody| {
+        let normal = job.normal().unwrap_or_else(|_| job.clone());
+        serde_saphyr::to_string(&normal).expect("a body is plain data")
+    };
+    let documents: Vec<String> = jobs.into_iter().map(one).collect();
+    documents.join("---\n")
+}
+
+/// Truth is `true` or `false`, so that `sh: yes` runs `yes`; nothing in a file may unfold to more than it looks.
+pub(super) fn options() -> serde_saphyr::Options {
+    serde_saphyr::options! {
+        strict_booleans: true,
+        with_snippet: false,
+        budget: serde_saphyr::budget! {
+            max_reader_input_bytes: Some(FILE_MAX),
+            max_documents: 100_000,
+            max_depth: 64,
+            max_aliases: 1000,
+        },
+    }
+}

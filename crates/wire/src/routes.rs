@@ -1,0 +1,174 @@
+//! Every operation of the public API: its address, the permission it needs, and the verb of the command line that does
+//! the same. Server, client and the parity test read this one table.
+
+/// What a caller must be allowed to do.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Permission {
+    /// Nobody needs to be signed in.
+    Public,
+    /// See.
+    Read,
+    /// Start, stop, pause.
+    Operate,
+    /// Change jobs.
+    Develop,
+    /// Everything else: agents, tokens, limits, backups.
+    Admin,
+}
+
+impl Permission {
+    pub fn name(self) -> &'static str {
+        match self {
+            Permission::Public => "public",
+            Permission::Read => "read",
+            Permission::Operate => "operate",
+            Permission::Develop => "develop",
+            Permission::Admin => "admin",
+        }
+    }
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Method {
+    Get,
+    Post,
+    Put,
+    Delete,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Route {
+    pub operation: &'static str,
+    pub method: Method,
+    /// With `{name}` or `{id}` where a value goes; below `PREFIX`.
+    pub path: &'static str,
+    pub permission: Permission,
+    /// Words after `duly` that do this.
+    pub verbs: &'static [&'static str],
+}
+
+pub const PREFIX: &str = "/api/v1";
+
+macro_rules! routes {
+    ($($name:ident $operation:literal $method:ident $path:literal $permission:ident [$($verb:literal),*];)*) => {
+        $(pub const $name: Route = Route {
+            operation: $operation,
+            method: Method::$method,
+            path: $path,
+            permission: Permission::$permission,
+            verbs: &[$($verb),*],
+        };)*
+
+        pub const ALL: &[Route] = &[$($name),*];
+    };
+}
+
+routes! {
+    JOB_LIST         "job_list"         Get    "/jobs"                      Read    ["job list"];
+    JOB_APPLY        "job_apply"        Post   "/jobs/apply"                Develop ["job apply", "examples"];
+    JOB_SHOW         "job_show"         Get    "/jobs/{name}"               Read    ["job show"];
+    JOB_DELETE       "job_delete"       Delete "/jobs/{name}"               Develop ["job delete"];
+    JOB_TRIGGER      "job_trigger"      Post   "/jobs/{name}/trigger"       Operate ["job trigger"];
+    JOB_PAUSE        "job_pause"        Post   "/jobs/{name}/pause"         Operate ["job pause"];
+    JOB_RESUME       "job_resume"       Post   "/jobs/{name}/resume"        Operate ["job resume"];
+    JOB_ENABLE       "job_enable"       Post   "/jobs/{name}/enable"        Operate ["job enable"];
+    JOB_DISABLE      "job_disable"      Post   "/jobs/{name}/disable"       Operate ["job disable"];
+    JOB_RELEASE      "job_release"      Post   "/jobs/{name}/release"       Operate ["job release"];
+    JOB_VERSIONS     "job_versions"     Get    "/jobs/{name}/versions"      Read    ["job versions"];
+    JOB_NEXT         "job_next"         Get    "/jobs/{name}/next"          Read    ["next"];
+    JOB_WHY          "job_why"          Get    "/jobs/{name}/why"           Read    ["why"];
+    JOB_EXPORT       "job_export"       Get    "/jobs/{name}/export"        Read    ["job export"];
+    PREVIEW          "preview"          Post   "/preview"                   Read    ["preview", "next"];
+
+    INSTANCE_LIST    "instance_list"    Get    "/instances"                 Read    ["instance list", "job history"];
+    INSTANCE_SHOW    "instance_show"    Get    "/instances/{id}"            Read    ["instance show"];
+    INSTANCE_STOP    "instance_stop"    Post   "/instances/{id}/stop"       Operate ["instance stop"];
+    INSTANCE_RERUN   "instance_rerun"   Post   "/instances/{id}/rerun"      Operate ["instance rerun"];
+    INSTANCE_RESOLVE "instance_resolve" Post   "/instances/{id}/resolve"    Operate ["instance resolve"];
+    INSTANCE_REPLAY  "instance_replay"  Post   "/instances/replay"          Operate ["instance replay"];
+    ATTEMPT_LIST     "attempt_list"     Get    "/instances/{id}/attempts"   Read    ["instance attempts"];
+    INSTANCE_WHY     "instance_why"     Get    "/instances/{id}/why"        Read    ["why"];
+    LOG              "log"              Get    "/instances/{id}/log"        Read    ["log"];
+    EVENTS           "events"           Get    "/events"                    Read    ["events"];
+
+    POOL_LIST        "pool_list"        Get    "/pools"                     Read    ["pool list"];
+    POOL_PUT         "pool_put"         Put    "/pools/{name}"              Admin   ["pool set"];
+    POOL_DELETE      "pool_delete"      Delete "/pools/{name}"              Admin   ["pool delete"];
+    AGENT_LIST       "agent_list"       Get    "/agents"                    Read    ["agent list"];
+    AGENT_SHOW       "agent_show"       Get    "/agents/{id}"               Read    ["agent show"];
+    AGENT_DRAIN      "agent_drain"      Post   "/agents/{id}/drain"         Admin   ["agent drain"];
+    AGENT_UNDRAIN    "agent_undrain"    Post   "/agents/{id}/undrain"       Admin   ["agent undrain"];
+    AGENT_REMOVE     "agent_remove"     Delete "/agents/{id}"               Admin   ["agent remove"];
+    JOIN_TOKEN       "join_token"       Post   "/join-tokens"               Admin   ["join-token"];
+    LIMIT_SHOW       "limit_show"       Get    "/limits"                    Read    ["limit show"];
+    LIMIT_PUT        "limit_put"        Put    "/limits"                    Admin   ["limit set"];
+
+    VERIFY           "verify"           Get    "/verify"                    Read    ["verify"];
+    STATS            "stats"            Get    "/stats"                     Read    ["stats"];
+    QUARANTINE       "quarantine"       Get    "/quarantine"                Read    ["quarantine"];
+    BACKUP           "backup"           Post   "/backup"                    Admin   ["backup"];
+
+    SETUP            "setup"            Post   "/setup"                     Public  ["setup"];
+    SESSION_OPEN     "session_open"     Post   "/sessions"                  Public  ["login"];
+    SESSION_CLOSE    "session_close"    Delete "/sessions"                  Read    ["logout"];
+    TOKEN_LIST       "token_list"       Get    "/tokens"                    Admin   ["token list"];
+    TOKEN_CREATE     "token_create"     Post   "/tokens"                    Admin   ["token create"];
+    TOKEN_REVOKE     "token_revoke"     Delete "/tokens/{id}"               Admin   ["token revoke"];
+
+    HEALTH           "health"           Get    "/health"                    Public  ["health", "doctor"];
+    READY            "ready"            Get    "/ready"                     Public  ["health", "doctor"];
+    VERSION          "version"          Get    "/version"                   Public  ["health", "doctor"];
+    OPENAPI          "openapi"          Get    "/openapi.json"              Public  ["openapi"];
+}
+
+impl Route {
+    /// The address with its values in place, each escaped: a name may be in any script.
+    pub fn at(&self, values: &[&str]) -> String {
+        let mut path = PREFIX.to_owned();
+        let mut values = values.iter();
+        for piece in self.path.split_inclusive('/') {
+            if piece.starts_with('{') {
+                let value = values.next().expect("a value for each place in the path");
+                path.push_str(&escape(value));
+                path.push_str(if piece.ends_with('/') { "/" } else { "" });
+            } else {
+                path.push_str(piece);
+            }
+        }
+        assert!(values.next().is_none(), "no more values than places");
+        path
+    }
+}
+
+fn escape(value: &str) -> String {
+    let mut out = String::with_capacity(value.len());
+    for byte in value.bytes() {
+        match byte {
+            b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'_' | b'-' | b'.' | b'~' => out.push(byte as char),
+            other => out.push_str(&format!("%{other:02X}")),
+        }
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::*;
+
+    #[test]
+    fn addresses_and_operations_are_unique() {
+        let addresses: BTreeSet<_> = ALL.iter().map(|r| format!("{:?} {}", r.method, r.path)).collect();
+        let operations: BTreeSet<_> = ALL.iter().map(|r| r.operation).collect();
+        assert_eq!((addresses.len(), operations.len()), (ALL.len(), ALL.len()));
+        assert!(ALL.iter().all(|r| !r.verbs.is_empty()));
+    }
+
+    #[test]
+    fn values_are_escaped_into_the_address() {
+        assert_eq!(JOB_NEXT.at(&["夜/../间"]), "/api/v1/jobs/%E5%A4%9C%2F..%2F%E9%97%B4/next");
+        assert_eq!(INSTANCE_SHOW.at(&["7"]), "/api/v1/instances/7");
+        assert_eq!(JOB_LIST.at(&[]), "/api/v1/jobs");
+    }
+}
