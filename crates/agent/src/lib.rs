@@ -1,1 +1,5 @@
-//! (empty)
+//! Runs the work that servers order: owns its processes, keeps what they print and how they end.
+//! Never decides what is due, and never forgets a result before it is acknowledged.
+
+pub mod process;
+pub mod shim;

@@ -1,0 +1,95 @@
+//! A shim's signature in its directory: who it is, and which process is its task. It exists before the task runs, so
+//! that an agent can tell a living shim from a stranger that got its pid later.
+
+use std::ffi::OsString;
+use std::io;
+use std::os::unix::ffi::{OsStrExt, OsStringExt};
+use std::path::PathBuf;
+
+use super::procfs::{self, Stat};
+use super::record::{self, Writer};
+
+const TITLE: &str = "duly-shim 1";
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Claim {
+    pub(crate) attempt: i64,
+    pub(crate) boot: String,
+    pub(crate) shim: Process,
+    /// The first process of the task; it leads a session of its own. None when it could not be made.
+    pub(crate) task: Option<Process>,
+    pub(crate) cgroup: Option<PathBuf>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Process {
+    pub(crate) pid: i32,
+    pub(crate) start: u64,
+}
+
+impl Claim {
+    /// The value of [`super::TASK_TAG`] in the task's environment: unique on this machine until it boots again.
+    pub(crate) fn tag(&self) -> String {
+        format!("{}-{}-{}", self.attempt, self.shim.pid, self.shim.start)
+    }
+
+    pub(crate) fn encode(&self) -> Vec<u8> {
+        let mut file = Writer::new(TITLE);
+        file.number("attempt", self.attempt);
+        file.bytes("boot", self.boot.as_bytes());
+        file.number("pid", self.shim.pid);
+        file.number("start", self.shim.start);
+        if let Some(task) = self.task {
+            file.number("task_pid", task.pid);
+            file.number("task_start", task.start);
+        }
+        self.cgroup.iter().for_each(|path| file.bytes("cgroup", path.as_os_str().as_bytes()));
+        file.finish()
+    }
+
+    pub(crate) fn decode(file: &[u8]) -> io::Result<Claim> {
+        let mut claim =
+            Claim { attempt: 0, boot: String::new(), shim: Process { pid: 0, start: 0 }, task: None, cgroup: None };
+        let mut task = Process { pid: 0, start: 0 };
+        for (name, value) in record::read(TITLE, file)? {
+            match name {
+                "attempt" => claim.attempt = record::number(name, value)?,
+                "boot" => claim.boot = record::text(value),
+                "pid" => claim.shim.pid = record::number(name, value)?,
+                "start" => claim.shim.start = record::number(name, value)?,
+                "task_pid" => task.pid = record::number(name, value)?,
+                "task_start" => task.start = record::number(name, value)?,
+                "cgroup" => claim.cgroup = Some(OsString::from_vec(value.to_vec()).into()),
+                _ => {}
+            }
+        }
+        claim.task = (task.pid != 0).then_some(task);
+        Ok(claim)
+    }
+}
+
+impl Process {
+    pub(crate) fn of(pid: i32) -> io::Result<Process> {
+        let stat = procfs::stat(pid)?.ok_or(io::ErrorKind::NotFound)?;
+        Ok(Process { pid, start: stat.start })
+    }
+
+    /// Whether `stat` is this very process and not a later one under the same pid.
+    pub(crate) fn is(&self, stat: &Stat) -> bool {
+        self.pid == stat.pid && self.start == stat.start
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_claim_is_read_as_it_was_written() {
+        let task = Some(Process { pid: 12, start: 900 });
+        for (task, cgroup) in [(None, None), (task, Some(PathBuf::from("/sys/fs/cgroup/x/attempt-3")))] {
+            let claim = Claim { attempt: 3, boot: "b".into(), shim: Process { pid: 11, start: 899 }, task, cgroup };
+            assert_eq!(Claim::decode(&claim.encode()).unwrap(), claim);
+        }
+    }
+}

@@ -1,0 +1,113 @@
+//! The task owner: one small process per attempt, which starts the task, keeps its output, limits its time, ends its
+//! whole tree and leaves a result. It outlives the agent that started it, and needs nobody while the task runs.
+//! Never talks to a network, never starts a thread, never decides whether a result is good.
+//!
+//! All it has to say is in files of the attempt's directory:
+//!
+//! | file | written by | meaning |
+//! |---|---|---|
+//! | `order` | agent | what to run; removed once the shim has signed |
+//! | `lock` | both | held by a living shim; taken by an agent that wants to forbid a late start |
+//! | `void` | agent | nothing may start here any more |
+//! | `shim` | shim | who owns the attempt; there before the task runs |
+//! | `log` | shim | output in frames |
+//! | `leash` | agent | the deadline on the boot clock that the agent moves on while its server answers |
+//! | `stop` | agent | somebody wants the attempt to end; a `SIGUSR1` makes the shim look |
+//! | `result` | shim | how it ended |
+
+mod claim;
+mod clock;
+mod ending;
+mod frame;
+mod log;
+mod order;
+mod outputs;
+mod owner;
+mod printed;
+mod procfs;
+mod record;
+mod result;
+mod stop;
+mod sys;
+mod task;
+mod tree;
+
+use std::ffi::OsString;
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, Write};
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use nix::sys::signal::SigSet;
+
+pub(crate) use claim::Claim;
+pub use clock::boot_micros;
+pub(crate) use frame::{FRAME_MAX, HEADER, parse_header};
+pub use frame::{Frame, Stream};
+pub use order::ShimOrder;
+pub use outputs::{NAME_BYTES_MAX, OUTPUT_BYTES_MAX, OUTPUTS_MAX};
+pub(crate) use procfs::{Stat, all, below, boot_id, stat};
+pub use result::{Exit, Reason, ShimResult};
+pub(crate) use stop::Stop;
+pub(crate) use sys::{pidfd_open, pidfd_signal};
+
+pub(crate) const ORDER: &str = "order";
+pub(crate) const LOCK: &str = "lock";
+pub(crate) const VOID: &str = "void";
+pub(crate) const SHIM: &str = "shim";
+pub(crate) const LOG: &str = "log";
+pub(crate) const LEASH: &str = "leash";
+pub(crate) const STOP: &str = "stop";
+pub(crate) const RESULT: &str = "result";
+
+/// The variable in every task's environment that ties its processes to their shim.
+pub const TASK_TAG: &str = "DULY_TASK";
+
+/// Owns the attempt in the directory given as the only argument. To be entered before any runtime or thread starts.
+pub fn main(args: impl IntoIterator<Item = OsString>) -> ExitCode {
+    let mut args = args.into_iter();
+    let (Some(dir), None) = (args.next(), args.next()) else {
+        eprintln!("usage: duly shim <directory of the attempt>");
+        return ExitCode::from(2);
+    };
+    match own(&PathBuf::from(dir)) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("duly shim: {error}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn own(dir: &Path) -> io::Result<()> {
+    // From here on signals wait until we look for them: those of a terminal never, those of the agent in the loop.
+    SigSet::all().thread_block()?;
+    sys::close_inherited();
+    std::env::set_current_dir(dir)?;
+    let _lock = lock()?;
+    let (order, boot) = ShimOrder::decode(&fs::read(ORDER)?)?;
+    if boot != boot_id() {
+        return Err(io::Error::other("the order was given before the machine started again"));
+    }
+    owner::run(order, boot)
+}
+
+/// The lock makes us the only shim here for as long as we live, and `void` tells that we come too late.
+fn lock() -> io::Result<File> {
+    let file = OpenOptions::new().create(true).truncate(false).write(true).mode(0o600).open(LOCK)?;
+    file.try_lock()?;
+    if fs::exists(VOID)? || fs::exists(SHIM)? {
+        return Err(io::Error::other("nothing may start here any more"));
+    }
+    Ok(file)
+}
+
+/// Replaces a file so that a reader sees the old bytes or the new ones, never some of both.
+pub(crate) fn replace(path: &Path, bytes: &[u8]) -> io::Result<()> {
+    let mut temporary = path.as_os_str().to_owned();
+    temporary.push(".tmp");
+    let mut file = OpenOptions::new().create(true).truncate(true).write(true).mode(0o600).open(&temporary)?;
+    file.write_all(bytes)?;
+    fs::rename(&temporary, path)
+}
