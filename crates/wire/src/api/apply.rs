@@ -128,8 +128,10 @@ impl PlanItem {
 
     /// A body that does not say its mode leaves the job's as it is.
     pub fn change(old: &JobBody, new: &JobBody) -> PlanItem {
-        let new = JobBody { mode: new.mode.or(old.mode), ..new.clone() };
-        let fields = between(Some(old), Some(&new));
+        let mode = old.mode.unwrap_or(job::ModeWord::Enabled);
+        let old = JobBody { mode: Some(mode), ..old.clone() };
+        let new = JobBody { mode: Some(new.mode.unwrap_or(mode)), ..new.clone() };
+        let fields = between(Some(&old), Some(&new));
         let action = if fields.is_empty() { Action::Same } else { Action::Change };
         PlanItem { job: new.job, action, fields }
     }
@@ -143,8 +145,6 @@ impl PlanItem {
 fn between(old: Option<&JobBody>, new: Option<&JobBody>) -> Vec<FieldDiff> {
     let value = |body: Option<&JobBody>| {
         let body = body.map(|body| body.normal().unwrap_or_else(|_| body.clone()));
-        // Enabled is what a job is when nothing is said.
-        let body = body.map(|body| JobBody { mode: body.mode.filter(|mode| *mode != job::ModeWord::Enabled), ..body });
         body.map(|body| serde_json::to_value(body).expect("a body is plain data"))
     };
     let mut diffs = Vec::new();
@@ -176,4 +176,54 @@ fn compare(path: &str, old: Option<&Value>, new: Option<&Value>, out: &mut Vec<F
 
 fn join(path: &str, key: &str) -> String {
     if path.is_empty() { key.into() } else { format!("{path}.{key}") }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn job(yaml: &str) -> JobBody {
+        job::parse_yaml(yaml).unwrap().remove(0)
+    }
+
+    fn told(item: &PlanItem) -> String {
+        let side = |value: &Option<Value>| value.as_ref().map_or("-".into(), Value::to_string);
+        let fields = item.fields.iter().map(|f| format!(" {}: {} > {}", f.path, side(&f.old), side(&f.new)));
+        format!("{:?}{}", item.action, fields.collect::<Vec<_>>().join(","))
+    }
+
+    #[test]
+    fn only_what_differs_is_told() {
+        let old = job("job: a\ncron: \"0 0 * * * ?\"\nsh: date\nretry: 2\nlabels: { x: a, y: b }\nmode: paused\n");
+        let same = job(
+            "job: a\ncron: { expr: \"0 0 * * * ?\", zone: UTC }\nsh: date\nretry: { times: 2, delay: 10s }\nlabels: { y: b, x: a }\n",
+        );
+        assert_eq!(told(&PlanItem::change(&old, &same)), "Same");
+        let new = job("job: a\nevery: 5m\nsh: date\nlabels: { x: c, y: b }\nmode: enabled\n");
+        let change = PlanItem::change(&old, &new);
+        let expected = concat!(
+            r#"Change cron: "0 0 * * * ?" > -, every: - > "5m", labels.x: "a" > "c", "#,
+            r#"mode: "paused" > "enabled", retry: 2 > -"#
+        );
+        assert_eq!(told(&change), expected);
+        assert_eq!(told(&PlanItem::create(&job("job: n\nnoop: true\n"))), "Create noop: - > true");
+    }
+
+    #[test]
+    fn a_call_is_read_as_a_whole() {
+        let file = |name: &str, text: &str| FileBody { name: name.into(), text: text.into() };
+        let body = ApplyBody {
+            jobs: vec![job("job: a\nnoop: true\n")],
+            files: vec![
+                file("x.yaml", "job: b\nnoop: true\n---\njob: a\nnoop: true\n"),
+                file("y.yaml", "job: c\nnop: true\n"),
+                file("z.json", "{\"job\": \"d\", \"noop\": true, \"timeout\": \"x\"}"),
+            ],
+            ..ApplyBody::default()
+        };
+        let faults = body.read().unwrap_err();
+        let told: Vec<String> = faults.iter().map(|f| format!("{} {}", f.code, f.path)).collect();
+        let expected = ["E0202 y.yaml: jobs[0]", "E0208 z.json: jobs[0].timeout", "E0214 x.yaml: jobs[1].job"];
+        assert_eq!(told, expected);
+    }
 }

@@ -1,6 +1,6 @@
 //! Instances and their attempts as they are shown.
 
-use model::{Cause, Instance, State, Verdict};
+use model::{Cause, Instance, State};
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 use utoipa::{IntoParams, ToSchema};
@@ -23,17 +23,6 @@ crate::job::words! {
         Skipped = State::Skipped,
         Stopped = State::Stopped,
         Forced = State::Forced,
-    }
-    VerdictWord for Verdict {
-        Succeeded = Verdict::Succeeded,
-        Warned = Verdict::Warned,
-        Failed = Verdict::Failed,
-        FailedForGood = Verdict::FailedForGood,
-        TimedOut = Verdict::TimedOut,
-        Stopped = Verdict::Stopped,
-        Lost = Verdict::Lost,
-        Undelivered = Verdict::Undelivered,
-        Refused = Verdict::Refused,
     }
 }
 
@@ -164,34 +153,6 @@ pub struct StoppingView {
 pub struct UncertainView {
     pub since: Time,
     pub why: String,
-}
-
-#[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
-pub struct AttemptView {
-    pub id: i64,
-    /// Counted from 1.
-    pub number: u32,
-    /// Whether it is the instance's newest.
-    pub current: bool,
-    #[schema(required = true)]
-    pub agent: Option<String>,
-    #[schema(required = true)]
-    pub ordered_at: Option<Time>,
-    #[schema(required = true)]
-    pub started_at: Option<Time>,
-    #[schema(required = true)]
-    pub ended_at: Option<Time>,
-    /// Null while it is open.
-    #[schema(required = true)]
-    pub verdict: Option<VerdictWord>,
-    #[schema(required = true)]
-    pub exit_code: Option<i32>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub message: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    #[schema(value_type = Option<Object>)]
-    pub outputs: Option<Box<RawValue>>,
-    pub usage: UsageView,
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, IntoParams)]
@@ -325,64 +286,8 @@ impl InstanceView {
     }
 }
 
-impl AttemptView {
-    /// An attempt that ended and was followed by another.
-    pub fn earlier(
-        id: model::AttemptId,
-        number: u32,
-        agent: Option<&str>,
-        ordered_at: Option<model::Timestamp>,
-        outcome: &model::Outcome,
-    ) -> AttemptView {
-        AttemptView {
-            id: id.0,
-            number,
-            current: false,
-            agent: agent.map(String::from),
-            ordered_at: ordered_at.map(Time::from),
-            started_at: outcome.started_at.map(Time::from),
-            ended_at: Some(outcome.ended_at.into()),
-            verdict: Some(outcome.verdict.into()),
-            exit_code: outcome.exit_code,
-            message: outcome.message.clone(),
-            outputs: raw(outcome.outputs.as_deref()),
-            usage: outcome.usage.into(),
-        }
-    }
-
-    /// The attempt the instance's own row carries.
-    pub fn current(of: &InstanceView) -> AttemptView {
-        AttemptView {
-            id: of.attempt,
-            number: of.attempt_no,
-            current: true,
-            agent: of.agent.clone(),
-            ordered_at: of.ordered_at,
-            started_at: of.started_at,
-            ended_at: of.ended_at,
-            verdict: match of.state {
-                StateWord::Succeeded => Some(VerdictWord::Succeeded),
-                StateWord::Warned => Some(VerdictWord::Warned),
-                StateWord::Failed | StateWord::Dead => Some(VerdictWord::Failed),
-                StateWord::Stopped => Some(VerdictWord::Stopped),
-                StateWord::Scheduled
-                | StateWord::Ready
-                | StateWord::Dispatched
-                | StateWord::Running
-                | StateWord::RetryWait
-                | StateWord::Skipped
-                | StateWord::Forced => None,
-            },
-            exit_code: of.exit_code,
-            message: of.message.clone(),
-            outputs: of.outputs.clone(),
-            usage: of.usage,
-        }
-    }
-}
-
 /// Outputs are kept as JSON text; what is not JSON after all is left out rather than breaking the answer.
-fn raw(json: Option<&str>) -> Option<Box<RawValue>> {
+pub(super) fn raw(json: Option<&str>) -> Option<Box<RawValue>> {
     RawValue::from_string(json?.to_owned()).ok()
 }
 

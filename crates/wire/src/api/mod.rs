@@ -4,6 +4,7 @@
 pub mod access;
 pub mod agent;
 pub mod apply;
+pub mod attempt;
 pub mod event;
 pub mod instance;
 pub mod job;
@@ -17,10 +18,11 @@ pub use access::{
 };
 pub use agent::{AgentStateWord, AgentView, LimitBody, LoadView, PoolBody, PoolView};
 pub use apply::{Action, ApplyBody, FieldDiff, FileBody, PlanItem, PlanView};
+pub use attempt::{AttemptView, VerdictWord};
 pub use event::{EventKind, EventView, LogEndView, LogFrameView, LogQuery, LogStream};
 pub use instance::{
-    AttemptView, InstanceQuery, InstanceView, PartView, ReplayBody, ReplayView, ResolveBody, ResolveWord, StateWord,
-    StoppingView, UncertainView, UsageView,
+    CauseView, InstanceQuery, InstanceView, PartView, RefusedView, ReplayBody, ReplayView, ResolveBody, ResolveWord,
+    StateWord, StoppingView, UncertainView, UsageView,
 };
 pub use job::{
     FireView, JobQuery, JobVersionView, JobView, LastView, NextQuery, PreviewBody, PreviewView, TriggerBody,

@@ -7,9 +7,11 @@ mod faults;
 mod form;
 mod lines;
 mod policy;
+mod retry;
 mod task;
 mod text;
 mod trigger;
+mod when;
 
 use std::collections::BTreeMap;
 
@@ -20,8 +22,9 @@ use utoipa::ToSchema;
 use self::faults::Faults;
 pub use self::policy::{
     ExclusiveForm, ExclusiveMap, ExclusiveWord, LimitsMap, OverlapForm, OverlapMap, OverlapWord, PoolForm, PoolMap,
-    RetryForm, RetryMap, RouteForm, RouteMap, RouteWord,
+    RouteForm, RouteMap, RouteWord,
 };
+pub use self::retry::{RetryForm, RetryMap};
 pub use self::task::{Argv, HttpForm, LogMap, ScriptForm, ScriptMap};
 pub use self::text::{export, parse_json, parse_yaml};
 pub(crate) use self::trigger::words;
