@@ -2,13 +2,17 @@
 //! later), which all pass one conformance suite. It never decides anything: the guard is in the `where`, the
 //! invariant in the schema.
 
+pub mod access;
+#[cfg(feature = "conformance")]
+pub mod conformance;
+pub mod memory;
 pub mod read;
 mod settled;
 pub mod sqlite;
 
 use engine::change::{ClaimAnswer, Commit};
 use model::{
-    AgentRecord, Batch, ContentId, Instance, JobId, JobRecord, PoolRecord, ShardId, Term, Timestamp, VersionId,
+    AgentRecord, Batch, ContentId, Instance, JobId, JobRecord, PoolRecord, ShardId, Span, Term, Timestamp, VersionId,
 };
 
 pub use read::Reads;
@@ -32,7 +36,29 @@ pub trait Store: Send {
 
     /// Keeps bytes once and names them. Immutable, so it needs no shard and no term.
     fn intern(&mut self, bodies: &[Vec<u8>]) -> Result<Vec<ContentId>, StoreError>;
+
+    /// A small step of housekeeping between commits, asked for now and then (a second or so) by the shard's owner: it
+    /// keeps loading short. True while there is more to do.
+    fn tidy(&mut self, shard: ShardId, now: Timestamp) -> Result<bool, StoreError>;
+
+    /// A small step of forgetting. Never touches what is open or what it needs. True while there is more to do.
+    fn retain(&mut self, keep: &Retention) -> Result<bool, StoreError>;
 }
+
+/// How far back history goes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Retention {
+    /// Planned days before this one are dropped, with all that belongs to them. A day stays whole while something
+    /// planned on it is open.
+    pub before_day: i64,
+    /// Idempotency keys first used before this are free again.
+    pub keys_before: Timestamp,
+    /// At most about so many rows in one step, so that no commit waits long.
+    pub rows_max: u32,
+}
+
+/// What a job was is kept this much longer than its ledger: an instance may have been decided ahead of its time.
+pub(crate) const HISTORY_MARGIN: Span = Span(2 * Span::DAY.0);
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Ownership {

@@ -1,8 +1,10 @@
 //! Instances are kept in one table per planned day. Knows the days' names and statements, and which planned times a
 //! block of ids holds. Never reads an instance.
 
+use std::collections::hash_map::Entry;
+
 use model::Timestamp;
-use rusqlite::{Connection, OptionalExtension};
+use rusqlite::Connection;
 use rustc_hash::FxHashMap;
 
 use super::sql;
@@ -52,29 +54,25 @@ impl Days {
 
     /// The day, if it has a table.
     pub(super) fn find(&mut self, conn: &Connection, day: i64) -> rusqlite::Result<Option<&mut Day>> {
-        if !self.known.contains_key(&day) {
-            let exists = conn
-                .prepare_cached("select 1 from day where day = ?1 and dropping = 0")?
-                .query_row([day], |_| Ok(()))
-                .optional()?;
-            if exists.is_none() {
-                return Ok(None);
-            }
-            self.known.insert(day, Day::new(day));
+        match self.known.entry(day) {
+            Entry::Occupied(known) => Ok(Some(known.into_mut())),
+            Entry::Vacant(unknown) if exists(conn, day)? => Ok(Some(unknown.insert(Day::new(day)))),
+            Entry::Vacant(_) => Ok(None),
         }
-        Ok(self.known.get_mut(&day))
     }
 
     /// The day, its table made if need be.
     pub(super) fn make(&mut self, conn: &Connection, day: i64) -> rusqlite::Result<&mut Day> {
-        if !self.known.contains_key(&day) {
-            if self.find(conn, day)?.is_none() {
-                conn.execute_batch(&on_day(sql::CREATE_DAY, day))?;
-                conn.execute("insert into day (day) values (?1) on conflict (day) do update set dropping = 0", [day])?;
+        match self.known.entry(day) {
+            Entry::Occupied(known) => Ok(known.into_mut()),
+            Entry::Vacant(unknown) => {
+                if !exists(conn, day)? {
+                    conn.execute_batch(&on_day(sql::CREATE_DAY, day))?;
+                    conn.execute("insert into day (day) values (?1) on conflict do update set dropping = 0", [day])?;
+                }
+                Ok(unknown.insert(Day::new(day)))
             }
-            self.known.insert(day, Day::new(day));
         }
-        Ok(self.known.get_mut(&day).expect("it was put there just now"))
     }
 
     /// Keeps the block ranges true for a new row.
@@ -95,6 +93,10 @@ impl Days {
         day.block = Some(Block { no, from, until });
         Ok(())
     }
+}
+
+fn exists(conn: &Connection, day: i64) -> rusqlite::Result<bool> {
+    conn.prepare_cached("select 1 from day where day = ?1 and dropping = 0")?.exists([day])
 }
 
 impl Day {

@@ -1,6 +1,7 @@
 //! The store in one SQLite file. Writes on the caller's thread, one batch per transaction; reads come from connections
 //! of their own (`SqliteReads`), the log is moved into the file by a thread. Never decides anything.
 
+mod access;
 mod apply;
 mod apply_rest;
 mod checkpoint;
@@ -16,8 +17,10 @@ mod migrate;
 mod open;
 mod pool;
 mod read;
+mod retain;
 mod row;
 mod sql;
+mod tidy;
 
 use std::collections::VecDeque;
 use std::ops::Range;
@@ -32,8 +35,9 @@ use rustc_hash::FxHashMap;
 
 use self::checkpoint::Checkpointer;
 use self::day::Days;
-use crate::{CommitError, Ownership, Standing, Store, StoreError, Stored};
+use crate::{CommitError, Ownership, Retention, Standing, Store, StoreError, Stored};
 
+pub use self::access::SqliteAccess;
 pub use self::open::{FILE, Options};
 pub use self::pool::SqliteReads;
 
@@ -122,5 +126,14 @@ impl Store for SqliteStore {
 
     fn intern(&mut self, bodies: &[Vec<u8>]) -> Result<Vec<ContentId>, StoreError> {
         self.keep(bodies)
+    }
+
+    fn tidy(&mut self, shard: ShardId, now: Timestamp) -> Result<bool, StoreError> {
+        self.check_shard(shard)?;
+        self.raise_mark(shard, now)
+    }
+
+    fn retain(&mut self, keep: &Retention) -> Result<bool, StoreError> {
+        self.forget(keep)
     }
 }

@@ -84,7 +84,7 @@ impl SqliteStore {
     }
 }
 
-fn connect(path: &Path, options: &Options, flags: OpenFlags) -> rusqlite::Result<Connection> {
+pub(super) fn connect(path: &Path, options: &Options, flags: OpenFlags) -> rusqlite::Result<Connection> {
     let conn = Connection::open_with_flags(path, flags | OpenFlags::SQLITE_OPEN_NO_MUTEX)?;
     conn.busy_timeout(options.busy_timeout)?;
     conn.pragma_update(None, "page_size", PAGE_SIZE)?;

@@ -16,12 +16,14 @@ statements! {
     LAST_ATTEMPT = "last_attempt",
     LEDGER = "ledger",
     LIST_JOBS = "list_jobs",
+    LIST_LONG_OPEN = "list_long_open",
     LIST_OF_BLOCK = "list_of_block",
     LIST_OF_JOB = "list_of_job",
     LIST_OF_STATE = "list_of_state",
     LIST_OPEN = "list_open",
     LIST_OPEN_LONG = "list_open_long",
     MOVE_ATTEMPT = "move_attempt",
+    OLD_VERSIONS = "old_versions",
     OPEN_INSTANCE = "open_instance",
     OPEN_SINCE = "open_since",
     PLACE_INSTANCE = "place_instance",
@@ -40,6 +42,7 @@ statements! {
     STATES = "states",
     STOP_INSTANCE = "stop_instance",
     TAKE_OVER = "take_over",
+    THIN_DAY = "thin_day",
     WITHDRAW_INSTANCE = "withdraw_instance",
 }
 

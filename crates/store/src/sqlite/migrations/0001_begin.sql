@@ -249,7 +249,6 @@ create table session (
     expires_at integer not null
 ) strict, without rowid;
 
-create index session_person on session (person);
 create index session_expires on session (expires_at);
 
 create table api_token (
@@ -258,12 +257,9 @@ create table api_token (
     name text not null,
     person text not null,
     created_at integer not null,
-    used_at integer,
     expires_at integer,
     revoked_at integer
 ) strict;
-
-create index api_token_person on api_token (person);
 
 create table join_token (
     hash blob primary key,
@@ -271,8 +267,7 @@ create table join_token (
     pools text not null,
     labels text not null,
     created_at integer not null,
-    expires_at integer not null,
-    used_by integer
+    expires_at integer not null
 ) strict, without rowid;
 
 create table agent_secret (

@@ -1,0 +1,93 @@
+//! What every store must do, as tests that speak through the seam only. A new store passes them, or is none.
+//!
+//! `duly_store::conformance!(bed)` makes a `#[test]` of each; `bed` is a function that returns a fresh [`Bed`].
+
+mod claims;
+mod commits;
+mod history;
+mod instances;
+mod jobs;
+mod lists;
+mod loads;
+mod world;
+
+use engine::change::Row;
+
+use crate::{Reads, Store};
+
+pub use self::claims::*;
+pub use self::commits::*;
+pub use self::history::*;
+pub use self::instances::*;
+pub use self::jobs::*;
+pub use self::lists::*;
+pub use self::loads::*;
+
+/// A fresh store of one kind, with two shards.
+pub trait Bed {
+    /// Another door to the same store, as a process that starts later would have.
+    fn store(&self) -> Box<dyn Store>;
+    fn reads(&self) -> Box<dyn Reads>;
+    /// Makes the row of an instance unreadable.
+    fn spoil(&self, row: Row);
+}
+
+#[macro_export]
+macro_rules! conformance {
+    ($bed:path) => {
+        $crate::conformance_tests! { $bed =>
+            a_shard_is_written_under_its_term_only,
+            batches_follow_one_another,
+            a_take_over_fences_the_old_owner,
+            nothing_of_an_impossible_batch_is_written,
+            the_standing_tells_what_was_written,
+            ids_are_lent_once,
+            bytes_are_kept_once,
+            shards_are_apart,
+            a_planned_time_has_one_instance,
+            an_id_beyond_what_was_handed_out_is_refused,
+            only_the_fence_may_end_an_instance,
+            an_instance_ends_once,
+            every_ending_reads_back,
+            progress_is_written_under_the_fence,
+            a_retry_moves_the_attempt,
+            an_ended_instance_can_be_opened_again,
+            only_what_waits_for_its_time_is_withdrawn,
+            a_stop_is_recorded_before_it_happens,
+            a_report_about_an_unknown_attempt_is_kept,
+            a_job_is_what_it_was_when,
+            a_version_says_one_thing,
+            a_removed_job_leaves_its_history,
+            two_living_jobs_never_share_a_name,
+            a_held_job_is_held_until_somebody_looked,
+            agents_pools_and_limits_are_loaded,
+            gaps_and_notes_are_found_by_their_time,
+            a_name_has_one_holder,
+            a_removed_or_renamed_job_frees_its_name,
+            a_refused_claim_does_not_refuse_the_batch,
+            loading_finds_exactly_what_is_open,
+            what_is_open_long_is_found_after_many_batches,
+            an_unreadable_row_is_reported,
+            pages_are_complete_and_without_repeats,
+            filters_choose_what_they_say,
+            children_are_listed_under_their_parent,
+            jobs_are_listed_by_name,
+            the_ledger_is_read_by_windows,
+            counts_agree_with_the_list,
+            retention_drops_old_days_and_keeps_what_is_open,
+            retention_keeps_what_the_ledger_refers_to,
+            idempotency_keys_expire,
+        }
+    };
+}
+
+#[doc(hidden)]
+#[macro_export]
+macro_rules! conformance_tests {
+    ($bed:path => $($name:ident),* $(,)?) => {$(
+        #[test]
+        fn $name() {
+            $crate::conformance::$name(&$bed());
+        }
+    )*};
+}

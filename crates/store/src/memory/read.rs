@@ -1,0 +1,226 @@
+//! The reads, as plain scans: the simulation asks seldom.
+
+use std::time::Instant;
+
+use engine::change::Gap;
+use model::{
+    AgentRecord, AttemptId, ContentId, Ending, Instance, InstanceId, JobId, JobRecord, PoolRecord, State, TenantId,
+    Timestamp, VersionId,
+};
+
+use super::MemoryStore;
+use super::state;
+use crate::read::{
+    AttemptRecord, InstanceFilter, Interval, JobFilter, LedgerEntry, NoteFilter, NoteRecord, Orphan, QuarantineRecord,
+    Reads, VersionRecord,
+};
+use crate::{StoreError, StoredVersion};
+
+impl MemoryStore {
+    fn read<T>(&self, read: impl FnOnce(&state::State) -> T) -> Result<T, StoreError> {
+        let mut inner = self.inner.lock();
+        inner.ready()?;
+        Ok(read(&inner.state))
+    }
+}
+
+impl Reads for MemoryStore {
+    fn jobs(&self, filter: &JobFilter, _by: Instant) -> Result<Vec<JobRecord>, StoreError> {
+        self.read(|state| {
+            let living = state.jobs.values().filter(|kept| kept.removed_at.is_none()).map(|kept| &kept.record);
+            let mut jobs: Vec<_> = living.filter(|job| wants_job(filter, job)).collect();
+            jobs.sort_by(|a, b| (&a.name, a.id).cmp(&(&b.name, b.id)));
+            jobs.into_iter().take(filter.limit).cloned().collect()
+        })
+    }
+
+    fn job(&self, id: JobId, _by: Instant) -> Result<Option<JobRecord>, StoreError> {
+        self.read(|state| state.jobs.get(&id).filter(|kept| kept.removed_at.is_none()).map(|kept| kept.record.clone()))
+    }
+
+    fn job_named(&self, tenant: TenantId, name: &str, _by: Instant) -> Result<Option<JobRecord>, StoreError> {
+        self.read(|state| {
+            let mut living = state.jobs.values().filter(|kept| kept.removed_at.is_none());
+            let found = living.find(|kept| kept.record.tenant == tenant && kept.record.name == name);
+            found.map(|kept| kept.record.clone())
+        })
+    }
+
+    fn versions(&self, job: JobId, _by: Instant) -> Result<Vec<VersionRecord>, StoreError> {
+        self.read(|state| state.versions.values().rev().filter(|version| version.job == job).cloned().collect())
+    }
+
+    fn version(&self, id: VersionId, _by: Instant) -> Result<Option<StoredVersion>, StoreError> {
+        self.read(|state| {
+            state.versions.get(&id).map(|v| StoredVersion {
+                id,
+                job: v.job,
+                rule: v.rule,
+                task: v.task,
+                source: v.source,
+            })
+        })
+    }
+
+    fn content(&self, id: ContentId, _by: Instant) -> Result<Option<Vec<u8>>, StoreError> {
+        self.read(|state| state.content(id).cloned())
+    }
+
+    fn instances(&self, filter: &InstanceFilter, _by: Instant) -> Result<Vec<Instance>, StoreError> {
+        self.read(|state| {
+            let all = state.instances.values().map(|kept| &kept.instance);
+            let mut found: Vec<_> =
+                all.filter(|i| wants_instance(filter, i) && !state.spoilt.contains(&i.id)).collect();
+            found.sort_by_key(|i| std::cmp::Reverse((i.planned, i.id)));
+            found.into_iter().take(filter.limit).cloned().collect()
+        })
+    }
+
+    fn instance(&self, id: InstanceId, _by: Instant) -> Result<Option<Instance>, StoreError> {
+        self.read(|state| {
+            if state.spoilt.contains(&id) {
+                return Err(StoreError::Corrupt(format!("instance {id}: told to be unreadable")));
+            }
+            Ok(state.instances.get(&id).map(|kept| kept.instance.clone()))
+        })?
+    }
+
+    fn ending(&self, id: InstanceId, _by: Instant) -> Result<Option<Ending>, StoreError> {
+        self.read(|state| state.instances.get(&id).and_then(|kept| kept.ending.clone()))
+    }
+
+    fn attempts(&self, id: InstanceId, _by: Instant) -> Result<Vec<AttemptRecord>, StoreError> {
+        self.read(|state| {
+            let mine = (id, 0, i64::MIN)..=(id, u32::MAX, i64::MAX);
+            state.attempts.range(mine).map(|(_, attempt)| attempt.clone()).collect()
+        })
+    }
+
+    fn instance_of(&self, attempt: AttemptId, _by: Instant) -> Result<Option<InstanceId>, StoreError> {
+        self.read(|state| state.instance_of(attempt))
+    }
+
+    fn ledger(&self, job: JobId, from: Timestamp, to: Timestamp, _by: Instant) -> Result<Vec<LedgerEntry>, StoreError> {
+        self.read(|state| {
+            if from >= to {
+                return Vec::new();
+            }
+            let window = state.ledger.range((job, from, 0)..(job, to, 0));
+            let wholes = window.filter(|((_, _, part), _)| *part == 0);
+            wholes
+                .map(|((_, planned, _), id)| {
+                    let instance = &state.instances[id].instance;
+                    LedgerEntry {
+                        planned: *planned,
+                        instance: *id,
+                        state: instance.state,
+                        by_trigger: by_trigger(instance),
+                    }
+                })
+                .collect()
+        })
+    }
+
+    fn gaps(&self, job: Option<JobId>, from: Timestamp, to: Timestamp, _by: Instant) -> Result<Vec<Gap>, StoreError> {
+        self.read(|state| {
+            let all = state.gaps.values().map(|(_, gap)| gap);
+            let window = all.filter(|gap| gap.last >= from && gap.first < to);
+            let mut gaps: Vec<_> = window.filter(|gap| job.is_none_or(|job| gap.job == job)).cloned().collect();
+            gaps.sort_by_key(|gap| gap.first);
+            gaps
+        })
+    }
+
+    fn intervals(
+        &self,
+        job: Option<JobId>,
+        from: Timestamp,
+        to: Timestamp,
+        _by: Instant,
+    ) -> Result<Vec<Interval>, StoreError> {
+        self.read(|state| {
+            let window = |i: &&Interval| i.since < to && i.until.is_none_or(|until| until >= from);
+            let mine = |i: &&Interval| job.is_none_or(|job| i.job == job);
+            state.intervals.values().filter(window).filter(mine).cloned().collect()
+        })
+    }
+
+    fn agents(&self, _by: Instant) -> Result<Vec<AgentRecord>, StoreError> {
+        self.read(|state| {
+            let mut agents: Vec<_> = state.agents.values().cloned().collect();
+            agents.sort_by(|a, b| (&a.name, a.id).cmp(&(&b.name, b.id)));
+            agents
+        })
+    }
+
+    fn pools(&self, _by: Instant) -> Result<Vec<PoolRecord>, StoreError> {
+        self.read(|state| state.pools.values().cloned().collect())
+    }
+
+    fn orphans(&self, _by: Instant) -> Result<Vec<Orphan>, StoreError> {
+        self.read(|state| {
+            let mut orphans: Vec<_> = state.orphans.values().cloned().collect();
+            orphans.sort_by_key(|orphan| std::cmp::Reverse((orphan.at, orphan.attempt)));
+            orphans
+        })
+    }
+
+    fn quarantine(&self, _by: Instant) -> Result<Vec<QuarantineRecord>, StoreError> {
+        self.read(|state| state.quarantine.values().rev().map(|(_, record)| record.clone()).collect())
+    }
+
+    fn notes(&self, filter: &NoteFilter, _by: Instant) -> Result<Vec<NoteRecord>, StoreError> {
+        self.read(|state| {
+            let older = state.notes.range(..filter.before.unwrap_or(i64::MAX)).rev().map(|(_, record)| record);
+            let mine = older.filter(|r| filter.job.is_none_or(|job| r.note.job == Some(job)));
+            let mine = mine.filter(|r| filter.instance.is_none_or(|instance| r.note.instance == Some(instance)));
+            mine.take(filter.limit).cloned().collect()
+        })
+    }
+
+    fn counts(&self, from: Timestamp, to: Timestamp, _by: Instant) -> Result<Vec<(State, u64)>, StoreError> {
+        self.read(|state| {
+            let mut counts = State::ALL.map(|state| (state, 0));
+            let all = state.instances.values().map(|kept| &kept.instance);
+            for instance in all.filter(|i| i.planned >= from && i.planned < to && i.parent.is_none()) {
+                if let Some((_, count)) = counts.iter_mut().find(|(state, _)| *state == instance.state) {
+                    *count += 1;
+                }
+            }
+            counts.into_iter().filter(|(_, count)| *count > 0).collect()
+        })
+    }
+
+    fn horizon(&self, _by: Instant) -> Result<Timestamp, StoreError> {
+        self.read(|state| state.shards.values().map(|standing| standing.horizon).min().unwrap_or_default())
+    }
+}
+
+fn wants_job(filter: &JobFilter, job: &JobRecord) -> bool {
+    let folder = filter.folder.as_deref().filter(|folder| !folder.is_empty());
+    let inside =
+        |folder: &str| job.folder.strip_prefix(folder).is_some_and(|below| below.is_empty() || below.starts_with('/'));
+    let part = filter.name.as_ref().map(|part| part.to_ascii_lowercase());
+    filter.tenant.is_none_or(|tenant| job.tenant == tenant)
+        && folder.is_none_or(inside)
+        && part.is_none_or(|part| job.name.to_ascii_lowercase().contains(&part))
+        && filter.mode.is_none_or(|mode| job.mode == mode)
+        && filter.after.as_ref().is_none_or(|(name, id)| (&job.name, job.id) > (name, *id))
+}
+
+fn wants_instance(filter: &InstanceFilter, i: &Instance) -> bool {
+    filter.tenant.is_none_or(|tenant| i.tenant == tenant)
+        && filter.job.is_none_or(|job| i.job == job)
+        && (filter.states.is_empty() || filter.states.contains(&i.state))
+        && filter.from.is_none_or(|from| i.planned >= from)
+        && filter.to.is_none_or(|to| i.planned < to)
+        && i.parent == filter.parent
+        && filter.after.is_none_or(|after| (i.planned, i.id) < after)
+}
+
+fn by_trigger(instance: &Instance) -> bool {
+    match instance.cause {
+        model::Cause::Planned | model::Cause::Misfire { .. } => true,
+        model::Cause::Manual(_) | model::Cause::After(_) | model::Cause::Shard(_) => false,
+    }
+}

@@ -1,0 +1,124 @@
+//! What the memory store holds, table by table as the SQLite one does.
+
+use engine::change::{ClaimName, Gap};
+use model::{
+    AgentRecord, ContentId, Ending, Instance, InstanceId, JobId, JobRecord, PoolRecord, ShardId, TenantId, Timestamp,
+    Verdict, VersionId,
+};
+use rustc_hash::FxHashMap;
+
+use super::table::Table;
+use crate::Standing;
+use crate::read::{AttemptRecord, Interval, NoteRecord, Orphan, QuarantineRecord, VersionRecord};
+
+#[derive(Debug, Default)]
+pub(super) struct State {
+    pub shards: Table<ShardId, Standing>,
+    pub instances: Table<InstanceId, Kept>,
+    /// Unique by job, planned time and part.
+    pub ledger: Table<(JobId, Timestamp, u32), InstanceId>,
+    pub open: Table<(ShardId, InstanceId), ()>,
+    pub attempts: Table<(InstanceId, u32, i64), AttemptRecord>,
+    /// Attempts after the first.
+    pub later: Table<i64, InstanceId>,
+    pub gaps: Table<i64, (ShardId, Gap)>,
+    pub jobs: Table<JobId, KeptJob>,
+    pub versions: Table<VersionId, VersionRecord>,
+    pub intervals: Table<(JobId, Timestamp), Interval>,
+    pub agents: Table<i64, AgentRecord>,
+    pub pools: Table<(TenantId, String), PoolRecord>,
+    pub quarantine: Table<i64, (ShardId, QuarantineRecord)>,
+    pub orphans: Table<(i64, i64, u8), Orphan>,
+    pub notes: Table<i64, NoteRecord>,
+    pub claims: Table<ClaimName, (i64, Timestamp)>,
+    pub global_limit: Table<(), Option<u32>>,
+    // Never taken back: an id lent stays lent, bytes kept stay kept, and a term only rises.
+    pub next_id: i64,
+    pub next_row: i64,
+    pub contents: Vec<Vec<u8>>,
+    pub content_ids: FxHashMap<Vec<u8>, ContentId>,
+    /// Instances that tests made unreadable.
+    pub spoilt: std::collections::BTreeSet<InstanceId>,
+}
+
+#[derive(Clone, Debug)]
+pub(super) struct Kept {
+    pub shard: ShardId,
+    pub instance: Instance,
+    pub ending: Option<Ending>,
+    pub verdict: Option<Verdict>,
+}
+
+#[derive(Clone, Debug)]
+pub(super) struct KeptJob {
+    pub shard: ShardId,
+    pub record: JobRecord,
+    pub removed_at: Option<Timestamp>,
+}
+
+macro_rules! each_table {
+    ($self:ident, $do:ident $(, $arg:expr)*) => {{
+        $self.shards.$do($($arg),*);
+        $self.instances.$do($($arg),*);
+        $self.ledger.$do($($arg),*);
+        $self.open.$do($($arg),*);
+        $self.attempts.$do($($arg),*);
+        $self.later.$do($($arg),*);
+        $self.gaps.$do($($arg),*);
+        $self.jobs.$do($($arg),*);
+        $self.versions.$do($($arg),*);
+        $self.intervals.$do($($arg),*);
+        $self.agents.$do($($arg),*);
+        $self.pools.$do($($arg),*);
+        $self.quarantine.$do($($arg),*);
+        $self.orphans.$do($($arg),*);
+        $self.notes.$do($($arg),*);
+        $self.claims.$do($($arg),*);
+        $self.global_limit.$do($($arg),*);
+    }};
+}
+
+impl State {
+    pub(super) fn seal(&mut self, keep: usize) {
+        each_table!(self, seal, keep);
+    }
+
+    pub(super) fn undo(&mut self) {
+        each_table!(self, undo);
+    }
+
+    /// The last written batch never was; but a term that was seen stays.
+    pub(super) fn go_back(&mut self) {
+        let terms: Vec<_> = self.shards.iter().map(|(shard, standing)| (*shard, standing.term)).collect();
+        each_table!(self, go_back);
+        for (shard, term) in terms {
+            if self.shards.contains_key(&shard) {
+                self.shards.edit(&shard, |standing| standing.term = term);
+            }
+        }
+        self.shards.forget_undo();
+    }
+
+    pub(super) fn row_number(&mut self) -> i64 {
+        self.next_row += 1;
+        self.next_row
+    }
+
+    pub(super) fn intern(&mut self, body: &[u8]) -> ContentId {
+        if let Some(id) = self.content_ids.get(body) {
+            return *id;
+        }
+        self.contents.push(body.to_vec());
+        let id = ContentId(self.contents.len() as i64);
+        self.content_ids.insert(body.to_vec(), id);
+        id
+    }
+
+    pub(super) fn has_content(&self, id: ContentId) -> bool {
+        self.content(id).is_some()
+    }
+
+    pub(super) fn content(&self, id: ContentId) -> Option<&Vec<u8>> {
+        usize::try_from(id.0).ok()?.checked_sub(1).and_then(|at| self.contents.get(at))
+    }
+}

@@ -1,0 +1,219 @@
+//! People, tokens, agents' identities and settings, on a connection of their own that takes turns with the writer.
+
+use std::collections::BTreeMap;
+
+use model::{AgentId, TenantId, Timestamp};
+use rusqlite::{Connection, OpenFlags, OptionalExtension, Params, Row, params};
+
+use super::open::connect;
+use super::{Gate, Options, SqliteStore, json};
+use crate::StoreError;
+use crate::access::{Access, JoinToken, SecretHash, Session, Token, User};
+
+pub struct SqliteAccess {
+    conn: Connection,
+    gate: Gate,
+}
+
+impl SqliteStore {
+    /// A further connection for access. It outlives this writer.
+    pub fn access(&self) -> Result<SqliteAccess, StoreError> {
+        let options = Options { cache_mb: 2, ..self.options.clone() };
+        let conn = connect(&self.path, &options, OpenFlags::SQLITE_OPEN_READ_WRITE)?;
+        Ok(SqliteAccess { conn, gate: self.gate.clone() })
+    }
+}
+
+const TOKEN: &str = "select id, name, hash, person, created_at, expires_at, revoked_at from api_token";
+
+impl SqliteAccess {
+    fn write(&mut self, text: &str, values: impl Params) -> Result<usize, StoreError> {
+        let _turn = self.gate.lock();
+        Ok(self.conn.prepare_cached(text)?.execute(values)?)
+    }
+
+    fn one<T>(
+        &self,
+        text: &str,
+        values: impl Params,
+        read: impl FnOnce(&Row) -> rusqlite::Result<T>,
+    ) -> Result<Option<T>, StoreError> {
+        Ok(self.conn.prepare_cached(text)?.query_row(values, read).optional()?)
+    }
+
+    fn all<T>(&self, text: &str, read: impl FnMut(&Row) -> rusqlite::Result<T>) -> Result<Vec<T>, StoreError> {
+        Ok(self.conn.prepare_cached(text)?.query_map([], read)?.collect::<Result<_, _>>()?)
+    }
+}
+
+impl Access for SqliteAccess {
+    fn put_user(&mut self, user: &User) -> Result<(), StoreError> {
+        self.write(
+            "insert into person (name, password, created_at) values (?1, ?2, ?3)
+             on conflict do update set password = excluded.password",
+            params![user.name, user.password, user.created_at.0],
+        )?;
+        Ok(())
+    }
+
+    fn user(&mut self, name: &str) -> Result<Option<User>, StoreError> {
+        self.one("select name, password, created_at from person where name = ?1", [name], user)
+    }
+
+    fn users(&mut self) -> Result<Vec<User>, StoreError> {
+        self.all("select name, password, created_at from person order by name", user)
+    }
+
+    fn put_session(&mut self, session: &Session) -> Result<(), StoreError> {
+        self.write(
+            "insert or replace into session (hash, person, created_at, expires_at) values (?1, ?2, ?3, ?4)",
+            params![session.hash, session.user, session.created_at.0, session.expires_at.0],
+        )?;
+        Ok(())
+    }
+
+    fn session(&mut self, hash: &SecretHash) -> Result<Option<Session>, StoreError> {
+        self.one("select hash, person, created_at, expires_at from session where hash = ?1", [hash], |row| {
+            Ok(Session {
+                hash: row.get(0)?,
+                user: row.get(1)?,
+                created_at: Timestamp(row.get(2)?),
+                expires_at: Timestamp(row.get(3)?),
+            })
+        })
+    }
+
+    fn remove_session(&mut self, hash: &SecretHash) -> Result<(), StoreError> {
+        self.write("delete from session where hash = ?1", [hash])?;
+        Ok(())
+    }
+
+    fn forget_expired(&mut self, now: Timestamp) -> Result<(), StoreError> {
+        self.write("delete from session where expires_at <= ?1", [now.0])?;
+        self.write("delete from join_token where expires_at <= ?1", [now.0])?;
+        Ok(())
+    }
+
+    fn put_token(&mut self, token: &Token) -> Result<i64, StoreError> {
+        let _turn = self.gate.lock();
+        let expires_at = token.expires_at.map(|at| at.0);
+        let id = self
+            .conn
+            .prepare_cached(
+                "insert into api_token (name, hash, person, created_at, expires_at, revoked_at)
+                 values (?1, ?2, ?3, ?4, ?5, ?6) returning id",
+            )?
+            .query_row(
+                params![
+                    token.name,
+                    token.hash,
+                    token.user,
+                    token.created_at.0,
+                    expires_at,
+                    token.revoked_at.map(|at| at.0)
+                ],
+                |row| row.get(0),
+            )?;
+        Ok(id)
+    }
+
+    fn token(&mut self, hash: &SecretHash) -> Result<Option<Token>, StoreError> {
+        self.one(&format!("{TOKEN} where hash = ?1"), [hash], token)
+    }
+
+    fn tokens(&mut self) -> Result<Vec<Token>, StoreError> {
+        self.all(&format!("{TOKEN} order by id"), token)
+    }
+
+    fn revoke_token(&mut self, id: i64, at: Timestamp) -> Result<bool, StoreError> {
+        // The first revocation is the one that counts.
+        let rows =
+            self.write("update api_token set revoked_at = coalesce(revoked_at, ?2) where id = ?1", [id, at.0])?;
+        Ok(rows == 1)
+    }
+
+    fn put_join_token(&mut self, token: &JoinToken) -> Result<(), StoreError> {
+        self.write(
+            "insert into join_token (hash, tenant, pools, labels, created_at, expires_at)
+             values (?1, ?2, ?3, ?4, ?5, ?6)",
+            params![
+                token.hash,
+                token.tenant.0,
+                json::list(&token.pools),
+                json::map(&token.labels),
+                token.created_at.0,
+                token.expires_at.0,
+            ],
+        )?;
+        Ok(())
+    }
+
+    fn use_join_token(&mut self, hash: &SecretHash, now: Timestamp) -> Result<Option<JoinToken>, StoreError> {
+        let _turn = self.gate.lock();
+        let text = "delete from join_token where hash = ?1 and expires_at > ?2
+                    returning hash, tenant, pools, labels, created_at, expires_at";
+        let mut delete = self.conn.prepare_cached(text)?;
+        let mut rows = delete.query(params![hash, now.0])?;
+        let Some(row) = rows.next()? else { return Ok(None) };
+        let token = join_token(row)?;
+        // Until the statement has run to its end nothing is deleted for good.
+        while rows.next()?.is_some() {}
+        Ok(Some(token))
+    }
+
+    fn put_agent_secret(&mut self, agent: AgentId, hash: &SecretHash) -> Result<(), StoreError> {
+        self.write("insert or replace into agent_secret (agent, hash) values (?1, ?2)", params![agent.0, hash])?;
+        Ok(())
+    }
+
+    fn agent_secrets(&mut self) -> Result<Vec<(AgentId, SecretHash)>, StoreError> {
+        self.all("select agent, hash from agent_secret order by agent", |row| Ok((AgentId(row.get(0)?), row.get(1)?)))
+    }
+
+    fn remove_agent_secret(&mut self, agent: AgentId) -> Result<(), StoreError> {
+        self.write("delete from agent_secret where agent = ?1", [agent.0])?;
+        Ok(())
+    }
+
+    fn setting(&mut self, key: &str) -> Result<Option<String>, StoreError> {
+        self.one("select value from setting where key = ?1", [key], |row| row.get(0))
+    }
+
+    fn put_setting(&mut self, key: &str, value: Option<&str>) -> Result<(), StoreError> {
+        match value {
+            Some(value) => self.write("insert or replace into setting (key, value) values (?1, ?2)", [key, value])?,
+            None => self.write("delete from setting where key = ?1", [key])?,
+        };
+        Ok(())
+    }
+}
+
+fn user(row: &Row) -> rusqlite::Result<User> {
+    Ok(User { name: row.get(0)?, password: row.get(1)?, created_at: Timestamp(row.get(2)?) })
+}
+
+fn token(row: &Row) -> rusqlite::Result<Token> {
+    Ok(Token {
+        id: row.get(0)?,
+        name: row.get(1)?,
+        hash: row.get(2)?,
+        user: row.get(3)?,
+        created_at: Timestamp(row.get(4)?),
+        expires_at: row.get::<_, Option<i64>>(5)?.map(Timestamp),
+        revoked_at: row.get::<_, Option<i64>>(6)?.map(Timestamp),
+    })
+}
+
+fn join_token(row: &Row) -> Result<JoinToken, StoreError> {
+    let damaged = || StoreError::Corrupt("a join token cannot be read".into());
+    let (pools, labels): (String, String) = (row.get(2)?, row.get(3)?);
+    let labels: BTreeMap<_, _> = json::read_map(&labels).ok_or_else(damaged)?;
+    Ok(JoinToken {
+        hash: row.get(0)?,
+        tenant: TenantId(row.get(1)?),
+        pools: json::read_list(&pools).ok_or_else(damaged)?,
+        labels,
+        created_at: Timestamp(row.get(4)?),
+        expires_at: Timestamp(row.get(5)?),
+    })
+}

@@ -1,0 +1,3 @@
+-- list_long_open.sql: what is open of the ids the low-water mark is about to pass.
+insert or ignore into open_long (id, day, shard)
+select id, ?4, shard from instance_day where id >= ?2 and id < ?3 and shard = ?1 and ended_at is null

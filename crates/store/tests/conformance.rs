@@ -1,0 +1,68 @@
+//! One suite, every store.
+
+use duly_store::conformance::Bed;
+use duly_store::memory::MemoryStore;
+use duly_store::sqlite::{Options, SqliteStore};
+use duly_store::{Reads, Store};
+use engine::change::Row;
+
+mod sqlite {
+    use super::*;
+
+    struct Dir(tempfile::TempDir);
+
+    fn bed() -> Dir {
+        Dir(tempfile::tempdir().unwrap())
+    }
+
+    impl Dir {
+        fn open(&self) -> SqliteStore {
+            SqliteStore::open(self.0.path(), &Options { shards: 2, readers: 1, ..Options::default() }).unwrap()
+        }
+    }
+
+    impl Bed for Dir {
+        fn store(&self) -> Box<dyn Store> {
+            Box::new(self.open())
+        }
+
+        fn reads(&self) -> Box<dyn Reads> {
+            Box::new(self.open().reads().unwrap())
+        }
+
+        fn spoil(&self, row: Row) {
+            let conn = rusqlite::Connection::open(self.open().path()).unwrap();
+            let table = format!("instance_d{}", row.planned.day());
+            let changed = conn.execute(&format!("update {table} set cause = 77 where id = ?1"), [row.id.0]).unwrap();
+            assert_eq!(changed, 1);
+        }
+    }
+
+    duly_store::conformance!(bed);
+}
+
+mod memory {
+    use super::*;
+
+    struct Maps(MemoryStore);
+
+    fn bed() -> Maps {
+        Maps(MemoryStore::new())
+    }
+
+    impl Bed for Maps {
+        fn store(&self) -> Box<dyn Store> {
+            Box::new(self.0.clone())
+        }
+
+        fn reads(&self) -> Box<dyn Reads> {
+            Box::new(self.0.clone())
+        }
+
+        fn spoil(&self, row: Row) {
+            self.0.spoil(row.id);
+        }
+    }
+
+    duly_store::conformance!(bed);
+}
