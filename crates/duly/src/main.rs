@@ -1,1 +1,41 @@
-fn main() {}
+//! The binary: reads what it is told and starts a server, an agent, a shim or a command. Holds no logic of its own.
+
+mod agent_role;
+mod options;
+mod server_role;
+
+use std::process::ExitCode;
+
+use clap::Parser;
+use options::{Cli, Role};
+
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
+fn main() -> ExitCode {
+    // A shim owns one task and must stay small: it leaves before anything else is set up.
+    let mut args = std::env::args_os();
+    if args.nth(1).is_some_and(|verb| verb == "shim") {
+        return agent::shim::main(args);
+    }
+    let cli = Cli::parse();
+    match cli.role {
+        Role::Up(options) => server_role::up(options),
+        Role::Server(options) => server_role::server(options),
+        Role::Agent(options) => agent_role::run(options),
+        Role::Setup(options) => server_role::setup(options),
+        Role::Restore(options) => server_role::restore(options),
+        Role::Client(command) => client_command(command, cli.client),
+    }
+}
+
+fn client_command(command: cli::Commands, options: cli::ClientOptions) -> ExitCode {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+    match runtime {
+        Ok(runtime) => runtime.block_on(cli::run(command, options)),
+        Err(error) => {
+            eprintln!("error: cannot start: {error}");
+            ExitCode::FAILURE
+        }
+    }
+}

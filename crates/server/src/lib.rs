@@ -1,1 +1,23 @@
-//! (empty)
+//! The control plane: shard loop, operations, API, agent links. Decisions are the engine's, rows are the store's; here
+//! is everything that has a clock, a socket or a thread.
+
+mod access;
+pub mod api;
+pub mod app;
+pub mod clock;
+pub mod config;
+mod doorman;
+pub mod events;
+mod links;
+mod lock;
+pub mod logs;
+mod password;
+mod secret;
+pub mod setup;
+pub mod shard;
+mod short_slice;
+mod supervise;
+mod upkeep;
+
+pub use app::{App, Running, ServerError, start};
+pub use config::{LocalAgent, ServerConfig};

@@ -1,0 +1,55 @@
+# The two commands: `make run` starts Duly on this machine, `make test` runs every test. Both do all set-up.
+SHELL := /bin/bash
+PYTHON_VENV := target/venv
+DULY := target/debug/duly
+
+.PHONY: run test soak bench lint fmt need unit e2e openapi clean
+
+## Start Duly on its embedded default; ends with a URL.
+run: need
+	cargo build --profile quick -p duly
+	target/quick/duly up
+
+## Every test: units, simulation, real processes, the API against its own description.
+test: need lint unit e2e
+
+## Clean formatting, clean clippy, one TLS stack, no machine's paths.
+lint: need
+	cargo fmt --all --check
+	cargo clippy --workspace --all-targets --features duly/faults -- -D warnings
+	scripts/tidy
+
+unit: need
+	cargo test --workspace --features duly/faults
+
+e2e: need $(PYTHON_VENV)/ready
+	cargo build -p duly --features duly/faults
+	DULY_BIN=$(CURDIR)/$(DULY) $(PYTHON_VENV)/bin/pytest -q tests/e2e
+
+## The same with many more moments, seeds and minutes.
+soak: need $(PYTHON_VENV)/ready
+	cargo build --release -p duly
+	cargo test --release -p duly-sim --test soak -- --ignored --nocapture
+	DULY_BIN=$(CURDIR)/target/release/duly DULY_SOAK=1 $(PYTHON_VENV)/bin/pytest -q tests/e2e
+
+## Speed beside bare floors in the same run; prints a table and writes JSON.
+bench: need
+	cargo build --release -p duly -p duly-bench
+	target/release/duly-bench all --duly target/release/duly --json target/bench.json
+
+openapi:
+	cargo run -q -p duly -- openapi > openapi/openapi.json
+
+fmt:
+	cargo fmt --all
+
+need:
+	@scripts/need
+
+$(PYTHON_VENV)/ready: tests/e2e/requirements.txt
+	python3 -m venv $(PYTHON_VENV)
+	$(PYTHON_VENV)/bin/pip install -q -r tests/e2e/requirements.txt
+	touch $@
+
+clean:
+	cargo clean

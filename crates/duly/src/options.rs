@@ -1,0 +1,130 @@
+//! The command line: what the binary can be, and what each role is told. Client commands are the `cli` crate's.
+
+use std::net::SocketAddr;
+use std::path::PathBuf;
+
+use clap::{Args, Parser, Subcommand};
+
+/// Runs jobs when they are due: exactly one instance per planned time, on the right machine, with a record of why.
+#[derive(Parser)]
+#[command(name = "duly", version, propagate_version = true)]
+pub(crate) struct Cli {
+    #[command(flatten)]
+    pub client: cli::ClientOptions,
+    #[command(subcommand)]
+    pub role: Role,
+}
+
+#[derive(Subcommand)]
+pub(crate) enum Role {
+    /// Start everything on this machine: server, embedded store and a local agent.
+    Up(UpOptions),
+    /// Start a server without a local agent.
+    Server(ServerOptions),
+    /// Start an agent that dials a server.
+    Agent(AgentOptions),
+    /// Make the first account without a browser.
+    Setup(SetupOptions),
+    /// Put a backup in place of a data directory.
+    Restore(RestoreOptions),
+    #[command(flatten)]
+    Client(cli::Commands),
+}
+
+#[derive(Args)]
+pub(crate) struct ServerOptions {
+    /// Where store, logs and locks live.
+    #[arg(long, env = "DULY_DATA", default_value = "duly-data")]
+    pub data: PathBuf,
+    /// Where people and programs come in; loopback only until set-up is done.
+    #[arg(long, env = "DULY_LISTEN", default_value = "127.0.0.1:7070")]
+    pub listen: SocketAddr,
+    /// Where agents dial in; loopback only. Port 0 takes a free one.
+    #[arg(long, default_value = "127.0.0.1:0")]
+    pub agent_listen: SocketAddr,
+    /// Days of history kept.
+    #[arg(long, default_value_t = 90)]
+    pub keep_history_days: u64,
+    /// Days of task output kept.
+    #[arg(long, default_value_t = 30)]
+    pub keep_logs_days: u64,
+    /// Memory for the store's pages, in MB.
+    #[arg(long, default_value_t = 64)]
+    pub store_cache_mb: u32,
+    /// How much to say: error, warn, info, debug; or a filter by module.
+    #[arg(long, env = "DULY_LOG", default_value = "info")]
+    pub log: String,
+}
+
+#[derive(Args)]
+pub(crate) struct UpOptions {
+    #[command(flatten)]
+    pub server: ServerOptions,
+    /// Tasks the local agent runs at once.
+    #[arg(long, default_value_t = 64)]
+    pub slots: u32,
+}
+
+#[derive(Args)]
+pub(crate) struct AgentOptions {
+    /// Identity, reports under way and running tasks live here.
+    #[arg(long, env = "DULY_AGENT_DATA", default_value = "duly-agent")]
+    pub data: PathBuf,
+    /// The server's agent address, like http://127.0.0.1:7071.
+    #[arg(long, env = "DULY_AGENT_SERVER", required_unless_present = "server_file")]
+    pub server: Option<String>,
+    /// A file holding that address, read again at each connection.
+    #[arg(long, conflicts_with = "server")]
+    pub server_file: Option<PathBuf>,
+    /// A file holding a one-time token from `duly join-token`; used if the agent has no identity the server knows.
+    #[arg(long)]
+    pub join_token_file: Option<PathBuf>,
+    /// The agent's name; this machine's if absent.
+    #[arg(long)]
+    pub name: Option<String>,
+    /// Tasks it runs at once.
+    #[arg(long, default_value_t = 64)]
+    pub slots: u32,
+    /// Pools it joins.
+    #[arg(long = "pool")]
+    pub pools: Vec<String>,
+    /// Labels it carries, as key=value.
+    #[arg(long = "label", value_parser = label)]
+    pub labels: Vec<(String, String)>,
+    #[arg(long, env = "DULY_LOG", default_value = "info")]
+    pub log: String,
+}
+
+#[derive(Args)]
+pub(crate) struct SetupOptions {
+    #[arg(long, env = "DULY_DATA", default_value = "duly-data")]
+    pub data: PathBuf,
+    /// Name of the first account.
+    #[arg(long)]
+    pub admin: String,
+    /// A file holding its password (ten characters or more; one line end at its end is ignored).
+    #[arg(long)]
+    pub password_file: PathBuf,
+    /// Where to write an API token for it (made with mode 0600).
+    #[arg(long)]
+    pub token_out: PathBuf,
+}
+
+#[derive(Args)]
+pub(crate) struct RestoreOptions {
+    /// The file `duly backup` wrote.
+    pub from: PathBuf,
+    /// The data directory to make.
+    #[arg(long, env = "DULY_DATA", default_value = "duly-data")]
+    pub data: PathBuf,
+    /// Replace the store that is there; it is kept beside the new one.
+    #[arg(long)]
+    pub replace: bool,
+}
+
+fn label(text: &str) -> Result<(String, String), String> {
+    match text.split_once('=') {
+        Some((key, value)) if !key.is_empty() => Ok((key.into(), value.into())),
+        _ => Err(format!("{text:?} is not a label; write key=value")),
+    }
+}

@@ -1,0 +1,141 @@
+//! The server roles: `up`, `server`, and the two commands that work on a data directory nobody has open.
+
+use std::io::Write;
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::Path;
+use std::process::ExitCode;
+use std::time::Duration;
+
+use server::{LocalAgent, ServerConfig};
+use tokio_util::sync::CancellationToken;
+
+use crate::options::{RestoreOptions, ServerOptions, SetupOptions, UpOptions};
+
+pub(crate) fn up(options: UpOptions) -> ExitCode {
+    let local = local_agent(&options);
+    serve(options.server, local)
+}
+
+pub(crate) fn server(options: ServerOptions) -> ExitCode {
+    serve(options, Ok(None))
+}
+
+fn local_agent(options: &UpOptions) -> std::io::Result<Option<LocalAgent>> {
+    let program = std::env::current_exe()?;
+    let server_data = std::path::absolute(&options.server.data)?;
+    let data = server_data.join("agent");
+    let token_file = data.join("join-token");
+    let text = |path: &Path| path.display().to_string();
+    let args = vec![
+        "agent".into(),
+        "--data".into(),
+        text(&data),
+        "--server-file".into(),
+        text(&server_data.join(server::app::AGENT_ENDPOINT)),
+        "--join-token-file".into(),
+        text(&token_file),
+        "--slots".into(),
+        options.slots.to_string(),
+        "--log".into(),
+        options.server.log.clone(),
+    ];
+    Ok(Some(LocalAgent { program, args, lock_file: data.join(agent::lock::FILE), token_file, data }))
+}
+
+fn serve(options: ServerOptions, local_agent: std::io::Result<Option<LocalAgent>>) -> ExitCode {
+    start_log(&options.log);
+    let result = runtime().and_then(|runtime| {
+        let config = config(options, local_agent?);
+        runtime.block_on(run(config)).map_err(|error| error.into())
+    });
+    report(result)
+}
+
+fn config(options: ServerOptions, local_agent: Option<LocalAgent>) -> ServerConfig {
+    let days = |days: u64| Duration::from_secs(days * 86_400);
+    ServerConfig {
+        listen: options.listen,
+        agent_listen: options.agent_listen,
+        keep_history: days(options.keep_history_days),
+        keep_logs: days(options.keep_logs_days),
+        store_cache_mb: options.store_cache_mb,
+        local_agent,
+        ..ServerConfig::new(options.data)
+    }
+}
+
+async fn run(config: ServerConfig) -> Result<(), server::ServerError> {
+    let stop = CancellationToken::new();
+    let running = server::start(config, stop.clone()).await?;
+    println!("duly is serving at {}", running.url);
+    if let Some(token) = running.app.setup.take_token() {
+        println!("\nIt is not set up yet. Open this link once, on this machine, to make the first account:\n");
+        println!("    {}/ui/setup#{token}\n", running.url);
+        println!("or stop it and run: duly setup --data DIR --admin NAME --password-file FILE --token-out FILE");
+    }
+    let _ = std::io::stdout().flush();
+    tokio::spawn(async move {
+        stop_signal().await;
+        stop.cancel();
+    });
+    running.wait().await
+}
+
+async fn stop_signal() {
+    let mut term = tokio::signal::unix::signal(tokio::signal::unix::SignalKind::terminate()).expect("signals work");
+    tokio::select! {
+        _ = tokio::signal::ctrl_c() => {}
+        _ = term.recv() => {}
+    }
+}
+
+pub(crate) fn setup(options: SetupOptions) -> ExitCode {
+    report(set_up(&options))
+}
+
+fn set_up(options: &SetupOptions) -> Result<(), anyhow::Error> {
+    use anyhow::Context;
+    let password = std::fs::read_to_string(&options.password_file)
+        .with_context(|| format!("cannot read the password from {}", options.password_file.display()))?;
+    let password = password.strip_suffix('\n').unwrap_or(&password);
+    let password = password.strip_suffix('\r').unwrap_or(password);
+    let token = server::setup::of_directory(&options.data, &options.admin, password)?;
+    let mut file = std::fs::OpenOptions::new()
+        .create(true)
+        .truncate(true)
+        .write(true)
+        .mode(0o600)
+        .open(&options.token_out)
+        .with_context(|| format!("cannot write the token to {}", options.token_out.display()))?;
+    file.write_all(token.as_bytes())?;
+    println!("{} may sign in; an API token for it is in {}", options.admin, options.token_out.display());
+    Ok(())
+}
+
+pub(crate) fn restore(options: RestoreOptions) -> ExitCode {
+    let restored = store::sqlite::restore(&options.from, &options.data, options.replace);
+    report(restored.map_err(anyhow::Error::from).map(|report| println!("{report}")))
+}
+
+fn runtime() -> Result<tokio::runtime::Runtime, anyhow::Error> {
+    Ok(tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build()?)
+}
+
+pub(crate) fn start_log(filter: &str) {
+    let filter = tracing_subscriber::EnvFilter::try_new(filter).unwrap_or_else(|_| "info".into());
+    tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr).with_target(false).init();
+}
+
+/// The chain of causes, once, the way people read it.
+pub(crate) fn report(result: Result<(), anyhow::Error>) -> ExitCode {
+    match result {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("error: {error}");
+            for cause in error.chain().skip(1) {
+                eprintln!("  because: {cause}");
+            }
+            ExitCode::FAILURE
+        }
+    }
+}

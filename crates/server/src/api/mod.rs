@@ -1,0 +1,36 @@
+//! The door for people and programs: HTTP in, one operation, a view out. Decides nothing itself; what an operation does
+//! is in `ops`, who may ask for it is in `guard`.
+
+mod again;
+mod doors;
+mod endpoint;
+mod guard;
+mod openapi;
+mod pages;
+mod router;
+mod speak;
+mod sse;
+mod take;
+
+use std::net::SocketAddr;
+use std::sync::Arc;
+
+use tokio::net::TcpListener;
+
+use crate::app::App;
+use crate::ops::Desk;
+
+pub use openapi::openapi_json;
+
+/// Serves until the server is told to stop.
+pub async fn serve(app: Arc<App>, listener: TcpListener) {
+    let stop = app.stop.clone();
+    let desk = Desk::new(app);
+    let gauges = tokio::spawn(crate::metrics::follow(desk.clone()));
+    let service = router::build(desk).into_make_service_with_connect_info::<SocketAddr>();
+    let served = axum::serve(listener, service).with_graceful_shutdown(async move { stop.cancelled().await });
+    if let Err(error) = served.await {
+        tracing::error!(%error, "the API's port failed");
+    }
+    gauges.abort();
+}

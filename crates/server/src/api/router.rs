@@ -1,0 +1,149 @@
+//! All addresses. A handler can be mounted only where its first argument is the `Caller` of that very endpoint, so a
+//! route without a permission check does not compile.
+
+use axum::Router;
+use axum::extract::DefaultBodyLimit;
+use axum::handler::Handler;
+use axum::middleware::{from_fn, from_fn_with_state};
+use axum::routing::{MethodFilter, MethodRouter, get, on};
+use tower_http::catch_panic::CatchPanicLayer;
+use tower_http::compression::CompressionLayer;
+use tower_http::compression::predicate::{DefaultPredicate, NotForContentType, Predicate};
+use wire::routes::{Method, PREFIX};
+
+use super::endpoint::*;
+use super::guard::Caller;
+use super::{again, doors, pages, speak};
+use crate::ops::Desk;
+
+/// Arguments of a handler that begin with the caller of `E`.
+pub(super) trait Guarded<E> {}
+
+macro_rules! guarded {
+    ($($rest:ident)*) => {
+        impl<M, E, $($rest),*> Guarded<E> for (M, Caller<E>, $($rest,)*) {}
+    };
+}
+guarded!();
+guarded!(T1);
+guarded!(T1 T2);
+guarded!(T1 T2 T3);
+guarded!(T1 T2 T3 T4);
+guarded!(T1 T2 T3 T4 T5);
+
+struct Mounts {
+    router: Router<Desk>,
+    desk: Desk,
+}
+
+impl Mounts {
+    fn at<E: Endpoint, H, T>(mut self, _endpoint: E, handler: H) -> Mounts
+    where
+        H: Handler<T, Desk>,
+        T: Guarded<E> + 'static,
+    {
+        let method = match E::ROUTE.method {
+            Method::Get => MethodFilter::GET,
+            Method::Post => MethodFilter::POST,
+            Method::Put => MethodFilter::PUT,
+            Method::Delete => MethodFilter::DELETE,
+        };
+        let mut door: MethodRouter<Desk> = on(method, handler).layer(DefaultBodyLimit::max(E::BODY_MAX));
+        if E::REMEMBERED {
+            door = door.layer(from_fn_with_state(self.desk.clone(), again::answer_once));
+        }
+        let door = door.layer(from_fn(|request, next| speak::within(E::PATIENCE, request, next)));
+        self.router = self.router.route(&format!("{PREFIX}{}", E::ROUTE.path), door);
+        self
+    }
+}
+
+pub(super) fn build(desk: Desk) -> Router {
+    let mounts = Mounts { router: Router::new(), desk: desk.clone() };
+    let mounts = jobs(mounts);
+    let mounts = instances(mounts);
+    let mounts = agents(mounts);
+    let router = installation(mounts).router;
+    let small = DefaultPredicate::new().and(NotForContentType::const_new("application/vnd.sqlite3"));
+    router
+        .route("/", get(pages::root))
+        .route("/ui", get(pages::console))
+        .route("/setup", get(pages::setup))
+        .route("/metrics", get(pages::metrics))
+        .fallback(speak::no_route)
+        .method_not_allowed_fallback(speak::wrong_method)
+        .layer(CatchPanicLayer::custom(speak::panicked))
+        .layer(from_fn_with_state(desk.clone(), speak::speak))
+        .layer(CompressionLayer::new().gzip(true).compress_when(small))
+        .with_state(desk)
+}
+
+fn jobs(mounts: Mounts) -> Mounts {
+    use doors::jobs as door;
+    mounts
+        .at(JobList, door::list)
+        .at(JobApply, door::apply)
+        .at(JobShow, door::show)
+        .at(JobDelete, door::delete)
+        .at(JobTrigger, door::trigger)
+        .at(JobPause, door::pause)
+        .at(JobResume, door::resume)
+        .at(JobEnable, door::enable)
+        .at(JobDisable, door::disable)
+        .at(JobRelease, door::release)
+        .at(JobVersions, door::versions)
+        .at(JobNext, door::next)
+        .at(JobWhy, door::why)
+        .at(JobExport, door::export)
+        .at(Preview, door::preview)
+}
+
+fn instances(mounts: Mounts) -> Mounts {
+    use doors::instances as door;
+    mounts
+        .at(InstanceList, door::list)
+        .at(InstanceShow, door::show)
+        .at(InstanceStop, door::stop)
+        .at(InstanceRerun, door::rerun)
+        .at(InstanceResolve, door::resolve)
+        .at(InstanceReplay, door::replay)
+        .at(AttemptList, door::attempts)
+        .at(InstanceWhy, door::why)
+        .at(Log, doors::streams::log)
+        .at(Events, doors::streams::events)
+}
+
+fn agents(mounts: Mounts) -> Mounts {
+    use doors::agents as door;
+    mounts
+        .at(PoolList, door::pools)
+        .at(PoolPut, door::put_pool)
+        .at(PoolDelete, door::delete_pool)
+        .at(AgentList, door::list)
+        .at(AgentShow, door::show)
+        .at(AgentDrain, door::drain)
+        .at(AgentUndrain, door::undrain)
+        .at(AgentRemove, door::remove)
+        .at(JoinToken, door::join_token)
+        .at(LimitShow, door::limit)
+        .at(LimitPut, door::put_limit)
+}
+
+fn installation(mounts: Mounts) -> Mounts {
+    use doors::{access, system};
+    mounts
+        .at(Verify, system::verify)
+        .at(Stats, system::stats)
+        .at(Quarantine, system::quarantine)
+        .at(Backup, system::backup)
+        .at(Health, system::health)
+        .at(Ready, system::ready)
+        .at(Version, system::version)
+        .at(Document, system::document)
+        .at(Setup, access::setup)
+        .at(SessionOpen, access::open_session)
+        .at(SessionClose, access::close_session)
+        .at(TokenList, access::tokens)
+        .at(TokenCreate, access::create_token)
+        .at(TokenRevoke, access::revoke_token)
+}

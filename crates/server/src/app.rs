@@ -1,0 +1,235 @@
+//! The control plane as one value: everything a handler, a link or a background task needs. Starting and stopping
+//! happen here, by name and in order.
+
+use std::net::SocketAddr;
+use std::path::Path;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use model::ShardId;
+use store::sqlite::{Options, SqliteStore};
+use store::{Reads, StoreError};
+use tokio::net::TcpListener;
+use tokio_stream::wrappers::TcpListenerStream;
+use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
+use wire::link::link_server::LinkServer;
+
+use crate::access::AccessHandle;
+use crate::clock::Clock;
+use crate::config::ServerConfig;
+use crate::doorman::Doorman;
+use crate::events::Ring;
+use crate::links::{LinkService, Switchboard, Tasks};
+use crate::lock::{self, DirLock, LockError};
+use crate::logs::{LogOptions, LogStore};
+use crate::setup::Setup;
+use crate::shard::{self, ShardHandle, WriterHandle};
+
+/// The file in the data directory that tells a local agent where to dial.
+pub const AGENT_ENDPOINT: &str = "agent-endpoint";
+/// The file that tells local commands where the server listens.
+pub const SERVER_URL: &str = "server-url";
+/// A server of one machine has one shard.
+pub(crate) const SHARD: ShardId = ShardId(0);
+/// How long a read for a person may take.
+const READ_WITHIN: Duration = Duration::from_secs(10);
+
+pub struct App {
+    pub config: ServerConfig,
+    pub clock: Clock,
+    pub shard: ShardHandle,
+    pub writer: WriterHandle,
+    pub access: AccessHandle,
+    pub reads: Arc<dyn Reads>,
+    pub ring: Arc<Ring>,
+    pub switchboard: Switchboard,
+    pub tasks: Tasks,
+    pub doorman: Arc<Doorman>,
+    pub logs: Arc<LogStore>,
+    pub setup: Setup,
+    pub started_at: model::Timestamp,
+    pub stop: CancellationToken,
+    _lock: DirLock,
+}
+
+#[derive(Debug, thiserror::Error)]
+pub enum ServerError {
+    #[error(transparent)]
+    Lock(#[from] LockError),
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    #[error("cannot listen on {address}")]
+    Listen {
+        address: SocketAddr,
+        #[source]
+        source: std::io::Error,
+    },
+    #[error("{0} is not a loopback address; until TLS is set up agents connect on this machine only")]
+    AgentPortOpen(SocketAddr),
+    #[error("cannot use {path}")]
+    File {
+        path: String,
+        #[source]
+        source: std::io::Error,
+    },
+    #[error(transparent)]
+    Setup(crate::setup::SetupError),
+    #[error("the scheduler ended: {0}")]
+    Ended(String),
+}
+
+/// A running server: where it listens, and how it ends.
+pub struct Running {
+    pub app: Arc<App>,
+    pub url: String,
+    pub agent_endpoint: String,
+    ended: tokio::sync::oneshot::Receiver<String>,
+    tasks: TaskTracker,
+}
+
+impl App {
+    /// A read on a thread that may block, with the deadline every read has.
+    pub async fn read<T: Send + 'static>(
+        &self,
+        read: impl FnOnce(&dyn Reads, Instant) -> Result<T, StoreError> + Send + 'static,
+    ) -> Result<T, StoreError> {
+        let reads = Arc::clone(&self.reads);
+        let read = tokio::task::spawn_blocking(move || read(&*reads, Instant::now() + READ_WITHIN));
+        read.await.unwrap_or_else(|panic| Err(StoreError::Failed(format!("a read failed: {panic}"))))
+    }
+}
+
+pub async fn start(config: ServerConfig, stop: CancellationToken) -> Result<Running, ServerError> {
+    if !config.agent_listen.ip().is_loopback() {
+        return Err(ServerError::AgentPortOpen(config.agent_listen));
+    }
+    private_dir(&config.data)?;
+    let lock = lock::take(&config.data)?;
+    let options = Options { cache_mb: config.store_cache_mb, ..Options::default() };
+    let store = SqliteStore::open(&config.data, &options)?;
+    let reads: Arc<dyn Reads> = Arc::new(store.reads()?);
+    let access = AccessHandle::new(store.access()?);
+    let (clock, ring, switchboard) = (Clock::new(), Ring::new(), Switchboard::default());
+    let outlets = Box::new(switchboard.clone());
+    let started =
+        shard::start(Box::new(store), Arc::clone(&reads), SHARD, clock.clone(), outlets, Arc::clone(&ring))?;
+    let term = started.shard.progress.term.load(std::sync::atomic::Ordering::Relaxed);
+    switchboard.set_term(SHARD, model::Term(term));
+
+    let agents = reads.agents(Instant::now() + READ_WITHIN)?;
+    let doorman = Arc::new(Doorman::new(access.clone(), started.writer.clone(), agents).await?);
+    let logs_dir = config.data.join("logs");
+    let logs = LogStore::open(&logs_dir, LogOptions::default()).map_err(|source| file_error(&logs_dir, source))?;
+    let setup = Setup::load(&access).await?;
+    let listener = listen(allowed_address(config.listen, setup.is_done())).await?;
+    let agent_listener = listen(config.agent_listen).await?;
+    let app = Arc::new(App {
+        started_at: clock.now(),
+        tasks: Tasks::new(Arc::clone(&reads)),
+        config,
+        clock,
+        shard: started.shard,
+        writer: started.writer,
+        access,
+        reads,
+        ring,
+        switchboard,
+        doorman,
+        logs,
+        setup,
+        stop,
+        _lock: lock,
+    });
+    let agent_endpoint = publish(&app, AGENT_ENDPOINT, &agent_listener)?;
+    let url = publish(&app, SERVER_URL, &listener)?;
+    let tasks = spawn_all(&app, listener, agent_listener);
+    Ok(Running { app, url, agent_endpoint, ended: started.ended, tasks })
+}
+
+/// Every long-lived task of the server, by name.
+fn spawn_all(app: &Arc<App>, listener: TcpListener, agents: TcpListener) -> TaskTracker {
+    let tasks = TaskTracker::new();
+    tasks.spawn(crate::api::serve(Arc::clone(app), listener));
+    tasks.spawn(serve_agents(Arc::clone(app), agents));
+    tasks.spawn(crate::upkeep::run(Arc::clone(app)));
+    if let Some(local) = app.config.local_agent.clone() {
+        tasks.spawn(crate::supervise::run(Arc::clone(app), local));
+    }
+    tasks.close();
+    tasks
+}
+
+impl Running {
+    /// Serves until it is told to stop or the scheduler ends by itself.
+    pub async fn wait(self) -> Result<(), ServerError> {
+        let Running { app, mut ended, tasks, .. } = self;
+        let failed = tokio::select! {
+            () = app.stop.cancelled() => None,
+            reason = &mut ended => Some(reason.unwrap_or_else(|_| "its thread panicked".into())),
+        };
+        app.stop.cancel();
+        app.switchboard.hang_up_all("the server is stopping");
+        app.shard.stop().await;
+        if tokio::time::timeout(Duration::from_secs(5), tasks.wait()).await.is_err() {
+            tracing::warn!("some connections did not end in time and are cut");
+        }
+        failed.map_or(Ok(()), |reason| Err(ServerError::Ended(reason)))
+    }
+}
+
+async fn serve_agents(app: Arc<App>, listener: TcpListener) {
+    let link = LinkService {
+        shard: app.shard.clone(),
+        switchboard: app.switchboard.clone(),
+        tasks: app.tasks.clone(),
+        clock: app.clock.clone(),
+        doorman: Arc::clone(&app.doorman),
+        logs: Arc::clone(&app.logs),
+    };
+    let service = LinkServer::new(link).max_decoding_message_size(16 << 20);
+    let server = tonic::transport::Server::builder()
+        .tcp_nodelay(true)
+        .initial_stream_window_size(4 << 20)
+        .initial_connection_window_size(16 << 20)
+        .add_service(service)
+        .serve_with_incoming_shutdown(TcpListenerStream::new(listener), app.stop.cancelled());
+    if let Err(error) = server.await {
+        tracing::error!(%error, "the agents' port failed");
+    }
+}
+
+/// Before set-up is done nobody but this machine may come in.
+fn allowed_address(wanted: SocketAddr, is_set_up: bool) -> SocketAddr {
+    if is_set_up || wanted.ip().is_loopback() {
+        return wanted;
+    }
+    let loopback = SocketAddr::from(([127, 0, 0, 1], wanted.port()));
+    tracing::warn!(%wanted, %loopback, "set-up is not done: listening on loopback only");
+    loopback
+}
+
+async fn listen(address: SocketAddr) -> Result<TcpListener, ServerError> {
+    TcpListener::bind(address).await.map_err(|source| ServerError::Listen { address, source })
+}
+
+/// Writes an address where local processes look for it.
+fn publish(app: &App, file: &str, listener: &TcpListener) -> Result<String, ServerError> {
+    let path = app.config.data.join(file);
+    let address = listener.local_addr().map_err(|source| file_error(&path, source))?;
+    let url = format!("http://{address}");
+    let fresh = path.with_extension("new");
+    std::fs::write(&fresh, &url).and_then(|()| std::fs::rename(&fresh, &path)).map_err(|source| file_error(&path, source))?;
+    Ok(url)
+}
+
+pub(crate) fn private_dir(dir: &Path) -> Result<(), ServerError> {
+    use std::os::unix::fs::PermissionsExt;
+    std::fs::create_dir_all(dir)
+        .and_then(|()| std::fs::set_permissions(dir, std::fs::Permissions::from_mode(0o700)))
+        .map_err(|source| file_error(dir, source))
+}
+
+fn file_error(path: &Path, source: std::io::Error) -> ServerError {
+    ServerError::File { path: path.display().to_string(), source }
+}

@@ -1,0 +1,50 @@
+//! What a server is told at its start. One struct, documented here; faults are reported together by who fills it in.
+
+use std::net::SocketAddr;
+use std::path::PathBuf;
+use std::time::Duration;
+
+#[derive(Clone, Debug)]
+pub struct ServerConfig {
+    /// Store, logs, lock and endpoint file live here; made 0700.
+    pub data: PathBuf,
+    /// Where people and programs come in. Loopback only until set-up is done.
+    pub listen: SocketAddr,
+    /// Where agents dial in. Loopback only until there is TLS.
+    pub agent_listen: SocketAddr,
+    /// Instances, attempts and gaps are kept this long after their planned day.
+    pub keep_history: Duration,
+    /// Task output is kept this long.
+    pub keep_logs: Duration,
+    /// Pages of the store kept in memory by the writer.
+    pub store_cache_mb: u32,
+    /// The agent on this machine, if this server looks after one.
+    pub local_agent: Option<LocalAgent>,
+}
+
+#[derive(Clone, Debug)]
+pub struct LocalAgent {
+    /// The program to start, with its arguments.
+    pub program: PathBuf,
+    pub args: Vec<String>,
+    /// Its own data directory; its output goes to `agent.log` there.
+    pub data: PathBuf,
+    /// Locked by the agent as long as it lives.
+    pub lock_file: PathBuf,
+    /// Where it looks for a join token when nobody knows it.
+    pub token_file: PathBuf,
+}
+
+impl ServerConfig {
+    pub fn new(data: PathBuf) -> ServerConfig {
+        ServerConfig {
+            data,
+            listen: SocketAddr::from(([127, 0, 0, 1], 7070)),
+            agent_listen: SocketAddr::from(([127, 0, 0, 1], 0)),
+            keep_history: Duration::from_secs(90 * 86_400),
+            keep_logs: Duration::from_secs(30 * 86_400),
+            store_cache_mb: 64,
+            local_agent: None,
+        }
+    }
+}

@@ -1,0 +1,179 @@
+//! Who is who: agents by the secret they got when they joined, people and programs by token or session. Answers are
+//! kept for a moment, so that a request costs no disk; a revoked one is forgotten at once.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use engine::Command;
+use model::{Actor, AgentId, AgentRecord, PoolRef, TenantId, Timestamp};
+use parking_lot::RwLock;
+use store::StoreError;
+use store::access::{Access, SecretHash};
+use tonic::Status;
+use wire::link::{Hello, JoinReply, JoinRequest};
+
+use crate::secret;
+use crate::access::AccessHandle;
+use crate::shard::{AskError, ShardHandle, WriterHandle};
+
+/// A token is looked up in the store again after this long.
+const REMEMBER: Duration = Duration::from_secs(30);
+
+pub struct Doorman {
+    access: AccessHandle,
+    writer: WriterHandle,
+    agents: RwLock<BTreeMap<AgentId, Known>>,
+    tokens: moka::sync::Cache<SecretHash, Option<Principal>>,
+}
+
+struct Known {
+    secret: SecretHash,
+    record: Arc<AgentRecord>,
+}
+
+/// Somebody who passed the door.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Principal {
+    pub name: String,
+    pub tenant: TenantId,
+    pub expires_at: Option<Timestamp>,
+}
+
+impl Principal {
+    pub fn actor(&self) -> Actor {
+        Actor(self.name.clone())
+    }
+}
+
+impl Doorman {
+    pub async fn new(access: AccessHandle, writer: WriterHandle, records: Vec<AgentRecord>) -> Result<Doorman, StoreError> {
+        let secrets: BTreeMap<AgentId, SecretHash> =
+            access.run(|access| access.agent_secrets()).await?.into_iter().collect();
+        let known = records.into_iter().filter_map(|record| {
+            let secret = *secrets.get(&record.id)?;
+            Some((record.id, Known { secret, record: Arc::new(record) }))
+        });
+        let tokens = moka::sync::Cache::builder().max_capacity(10_000).time_to_live(REMEMBER).build();
+        Ok(Doorman { access, writer, agents: RwLock::new(known.collect()), tokens })
+    }
+
+    // ---- agents
+
+    /// Trades a one-time token for an identity.
+    pub async fn join(&self, request: JoinRequest, shard: &ShardHandle, now: Timestamp) -> Result<JoinReply, Status> {
+        let hash = secret::hash(&request.token);
+        let used = self.access.run(move |access| access.use_join_token(&hash, now)).await.map_err(unavailable)?;
+        let token = used.ok_or_else(|| {
+            Status::permission_denied("this join token is unknown, used up or expired; make a new one with `duly join-token`")
+        })?;
+        let ids = self.writer.run(|store| store.take_ids(1)).await.map_err(unavailable)?;
+        let (id, key) = (AgentId(ids.start), secret::make("dulyagent"));
+        let mut labels = request.labels;
+        labels.extend(token.labels);
+        let pools = if token.pools.is_empty() { request.pools } else { token.pools };
+        let record = AgentRecord {
+            id,
+            tenant: token.tenant,
+            name: request.name,
+            pools: if pools.is_empty() { vec![PoolRef::DEFAULT.to_string()] } else { pools },
+            labels: labels.into_iter().collect(),
+            slots: request.slots.clamp(1, 1_000_000),
+            drained: false,
+            joined_at: now,
+            seen_at: Some(now),
+            version: request.version,
+        };
+        self.admit(record, &key, shard).await?;
+        Ok(JoinReply { agent: id.0, secret: key })
+    }
+
+    /// Makes an agent known: its record in the shard, its secret in the store.
+    pub async fn admit(&self, record: AgentRecord, key: &str, shard: &ShardHandle) -> Result<(), Status> {
+        let (id, hash) = (record.id, secret::hash(key));
+        self.access.run(move |access| access.put_agent_secret(id, &hash)).await.map_err(unavailable)?;
+        let command = Command::PutAgent { agent: Box::new(record.clone()) };
+        shard.ask(Actor::system(), command).await.map_err(|error| match error {
+            AskError::Refused(refusal) => Status::failed_precondition(refusal.to_string()),
+            AskError::Gone | AskError::Stalled(_) => Status::unavailable(error.to_string()),
+        })?;
+        self.agents.write().insert(id, Known { secret: hash, record: Arc::new(record) });
+        Ok(())
+    }
+
+    pub fn knows_agent(&self, agent: AgentId, key: &str) -> bool {
+        let hash = secret::hash(key);
+        self.agents.read().get(&agent).is_some_and(|known| secret::same(&known.secret, &hash))
+    }
+
+    /// The agent's record with what it says of itself today. None: it was removed meanwhile.
+    pub fn record_of(&self, agent: AgentId, hello: &Hello, now: Timestamp) -> Option<Arc<AgentRecord>> {
+        let mut agents = self.agents.write();
+        let known = agents.get_mut(&agent)?;
+        let mut record = (*known.record).clone();
+        record.slots = hello.slots.clamp(1, 1_000_000);
+        record.version.clone_from(&hello.version);
+        record.seen_at = Some(now);
+        known.record = Arc::new(record);
+        Some(Arc::clone(&known.record))
+    }
+
+    pub fn agent(&self, agent: AgentId) -> Option<Arc<AgentRecord>> {
+        self.agents.read().get(&agent).map(|known| Arc::clone(&known.record))
+    }
+
+    pub fn agents(&self) -> Vec<Arc<AgentRecord>> {
+        self.agents.read().values().map(|known| Arc::clone(&known.record)).collect()
+    }
+
+    pub fn set_drained(&self, agent: AgentId, drained: bool) -> Option<AgentRecord> {
+        let mut agents = self.agents.write();
+        let known = agents.get_mut(&agent)?;
+        let record = AgentRecord { drained, ..(*known.record).clone() };
+        known.record = Arc::new(record.clone());
+        Some(record)
+    }
+
+    pub async fn forget_agent(&self, agent: AgentId) -> Result<(), StoreError> {
+        self.agents.write().remove(&agent);
+        self.access.run(move |access| access.remove_agent_secret(agent)).await
+    }
+
+    // ---- people and programs
+
+    /// Whom a token or session belongs to.
+    pub async fn recognise(&self, key: &str, now: Timestamp) -> Result<Option<Principal>, StoreError> {
+        let hash = secret::hash(key);
+        let principal = match self.tokens.get(&hash) {
+            Some(remembered) => remembered,
+            None => {
+                let found = self.access.run(move |access| look_up(access, &hash)).await?;
+                self.tokens.insert(hash, found.clone());
+                found
+            }
+        };
+        Ok(principal.filter(|principal| principal.expires_at.is_none_or(|at| at > now)))
+    }
+
+    pub fn forget(&self, hash: &SecretHash) {
+        self.tokens.invalidate(hash);
+    }
+
+    pub fn forget_all(&self) {
+        self.tokens.invalidate_all();
+    }
+}
+
+fn look_up(access: &mut dyn Access, hash: &SecretHash) -> Result<Option<Principal>, StoreError> {
+    let tenant = TenantId::DEFAULT;
+    if let Some(token) = access.token(hash)? {
+        let alive = token.revoked_at.is_none();
+        return Ok(alive.then_some(Principal { name: token.user, tenant, expires_at: token.expires_at }));
+    }
+    let session = access.session(hash)?;
+    Ok(session.map(|session| Principal { name: session.user, tenant, expires_at: Some(session.expires_at) }))
+}
+
+fn unavailable(error: StoreError) -> Status {
+    Status::unavailable(error.to_string())
+}

@@ -1,0 +1,71 @@
+//! The door agents come through: join once, then a working stream and a log stream. Knows who is who; what is said on
+//! the streams is theirs.
+
+use std::pin::Pin;
+use std::sync::Arc;
+
+use model::AgentId;
+use tokio::sync::mpsc;
+use tokio_stream::Stream;
+use tokio_stream::wrappers::ReceiverStream;
+use tonic::{Request, Response, Status, Streaming};
+use wire::link::{Down, JoinReply, JoinRequest, LogDown, LogUp, Up, link_server::Link};
+
+use super::stream;
+use super::switchboard::Switchboard;
+use super::tasks::Tasks;
+use crate::clock::Clock;
+use crate::doorman::Doorman;
+use crate::logs::LogStore;
+use crate::shard::ShardHandle;
+
+/// Messages to one agent that may wait for its network before the next is made.
+const DOWN_QUEUE: usize = 64;
+
+#[derive(Clone)]
+pub struct LinkService {
+    pub shard: ShardHandle,
+    pub switchboard: Switchboard,
+    pub tasks: Tasks,
+    pub clock: Clock,
+    pub doorman: Arc<Doorman>,
+    pub logs: Arc<LogStore>,
+}
+
+type Answers<T> = Pin<Box<dyn Stream<Item = Result<T, Status>> + Send>>;
+
+#[tonic::async_trait]
+impl Link for LinkService {
+    async fn join(&self, request: Request<JoinRequest>) -> Result<Response<JoinReply>, Status> {
+        let reply = self.doorman.join(request.into_inner(), &self.shard, self.clock.now()).await?;
+        Ok(Response::new(reply))
+    }
+
+    type SessionStream = Answers<Down>;
+
+    async fn session(&self, request: Request<Streaming<Up>>) -> Result<Response<Self::SessionStream>, Status> {
+        let agent = self.known_agent(&request)?;
+        let (downs, out) = mpsc::channel(DOWN_QUEUE);
+        tokio::spawn(stream::run(self.clone(), agent, request.into_inner(), downs));
+        Ok(Response::new(Box::pin(ReceiverStream::new(out))))
+    }
+
+    type LogsStream = Answers<LogDown>;
+
+    async fn logs(&self, request: Request<Streaming<LogUp>>) -> Result<Response<Self::LogsStream>, Status> {
+        let agent = self.known_agent(&request)?;
+        let (kept, out) = mpsc::channel(DOWN_QUEUE);
+        tokio::spawn(Arc::clone(&self.logs).receive(agent, request.into_inner(), kept));
+        Ok(Response::new(Box::pin(ReceiverStream::new(out))))
+    }
+}
+
+impl LinkService {
+    fn known_agent<T>(&self, request: &Request<T>) -> Result<AgentId, Status> {
+        let text = |name: &str| request.metadata().get(name).and_then(|value| value.to_str().ok());
+        let unknown = || Status::unauthenticated("this agent is not known here; join it with a token");
+        let agent: AgentId = text("duly-agent").and_then(|id| id.parse().ok()).ok_or_else(unknown)?;
+        let secret = text("authorization").and_then(|value| value.strip_prefix("Bearer ")).ok_or_else(unknown)?;
+        if self.doorman.knows_agent(agent, secret) { Ok(agent) } else { Err(unknown()) }
+    }
+}

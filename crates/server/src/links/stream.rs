@@ -1,0 +1,265 @@
+//! One agent's working stream: words of ours become messages down, messages up become inputs of the shard. Decides
+//! nothing; what is lost with a stream is asked for again on the next.
+
+use std::collections::HashSet;
+use std::sync::Arc;
+use std::time::Duration;
+
+use engine::input::Held;
+use engine::{Input, Order};
+use model::{AgentId, AgentRecord, AttemptId, Load, Outcome, Report, ReportKind, Timestamp, Verdict, VersionId};
+use tokio::sync::mpsc;
+use tonic::{Status, Streaming};
+use wire::link::{self, Down, Hello, Up, down, up};
+
+use super::service::LinkService;
+use super::switchboard::Word;
+use crate::shard::Parcel;
+
+const BEAT_EVERY: Duration = Duration::from_secs(2);
+/// An agent that says nothing for this long is not there.
+const SILENCE_MAX: Duration = Duration::from_secs(8);
+/// Orders in one message.
+const ORDERS_MAX: usize = 500;
+/// A stream remembers so many tasks; then both sides start over.
+const TASKS_MAX: usize = 10_000;
+
+type Downs = mpsc::Sender<Result<Down, Status>>;
+
+pub(super) async fn run(link: LinkService, agent: AgentId, mut ups: Streaming<Up>, downs: Downs) {
+    let Some(hello) = first_word(&mut ups).await else { return };
+    let Some(record) = link.doorman.record_of(agent, &hello, link.clock.now()) else {
+        let _ = downs.send(Err(Status::unauthenticated("this agent was removed"))).await;
+        return;
+    };
+    let (serial, words) = link.switchboard.connect(agent, link.clock.now());
+    tracing::info!(%agent, name = %record.name, "agent connected");
+    let talker = tokio::spawn(talk(link.clone(), words, downs.clone()));
+    listen(&link, &record, hello.rebooted, serial, &mut ups, &downs).await;
+    talker.abort();
+    if link.switchboard.disconnect(agent, serial) {
+        tracing::warn!(%agent, name = %record.name, "agent is gone");
+        link.shard.tell(Input::AgentGone { agent });
+    }
+}
+
+async fn first_word(ups: &mut Streaming<Up>) -> Option<Hello> {
+    let first = tokio::time::timeout(SILENCE_MAX, ups.message()).await.ok()?.ok()??;
+    match first.body {
+        Some(up::Body::Hello(hello)) => Some(hello),
+        _ => None,
+    }
+}
+
+// ---- down
+
+async fn talk(link: LinkService, mut words: mpsc::UnboundedReceiver<Word>, downs: Downs) {
+    let welcome = link::Welcome {
+        protocol: link::PROTOCOL,
+        now: link.clock.now().0,
+        beat_every_ms: BEAT_EVERY.as_millis() as u32,
+        version: env!("CARGO_PKG_VERSION").into(),
+    };
+    let mut mouth = Mouth { link, downs, told: HashSet::new() };
+    let mut open = mouth.say(down::Body::Welcome(welcome)).await;
+    for (shard, term) in mouth.link.switchboard.terms() {
+        open = open && mouth.say(down::Body::Greet(link::Greet { shard: shard.0 as u32, term: term.0 })).await;
+    }
+    while open {
+        let Some(word) = words.recv().await else { break };
+        open = match word {
+            Word::Greet { shard, term } => {
+                mouth.say(down::Body::Greet(link::Greet { shard: shard.0 as u32, term: term.0 })).await
+            }
+            Word::Parcel(parcel) => mouth.hand_over(parcel).await,
+            Word::Close { reason } => {
+                mouth.say(down::Body::Goodbye(link::Goodbye { reason: reason.into() })).await;
+                false
+            }
+        };
+    }
+    // Ending the stream is how the agent learns that it must dial again.
+    let _ = mouth.downs.send(Err(Status::unavailable("the stream was closed by the server"))).await;
+}
+
+struct Mouth {
+    link: LinkService,
+    downs: Downs,
+    /// Versions whose task this stream has carried.
+    told: HashSet<VersionId>,
+}
+
+impl Mouth {
+    /// False: the stream is gone.
+    async fn say(&mut self, body: down::Body) -> bool {
+        self.downs.send(Ok(Down { body: Some(body) })).await.is_ok()
+    }
+
+    async fn hand_over(&mut self, parcel: Parcel) -> bool {
+        let mut open = true;
+        if !parcel.acks.is_empty() {
+            let items = parcel.acks.iter().map(|(attempt, seq)| link::Ack { attempt: attempt.0, seq: *seq }).collect();
+            open = self.say(down::Body::Acks(link::Acks { items })).await;
+        }
+        for orders in parcel.orders.chunks(ORDERS_MAX) {
+            open = open && self.order(orders).await;
+        }
+        for stop in parcel.stops {
+            let body = link::Stop { attempt: stop.attempt.0, by: stop.by, grace_us: stop.grace.0, ..Default::default() };
+            open = open && self.say(down::Body::Stop(body)).await;
+        }
+        if !parcel.queries.is_empty() {
+            let attempts = parcel.queries.iter().map(|attempt| attempt.0).collect();
+            for (shard, term) in self.link.switchboard.terms() {
+                let query = link::Query { shard: shard.0 as u32, term: term.0, attempts };
+                return open && self.say(down::Body::Query(query)).await;
+            }
+        }
+        open
+    }
+
+    async fn order(&mut self, orders: &[Order]) -> bool {
+        let mut items = Vec::with_capacity(orders.len());
+        for order in orders {
+            if !self.told.contains(&order.version) && !self.tell_task(order).await {
+                continue;
+            }
+            match self.params(order).await {
+                Ok(params) => items.push(order_message(order, params)),
+                Err(error) => self.refuse(order, &error),
+            }
+        }
+        items.is_empty() || self.say(down::Body::Orders(link::Orders { items })).await
+    }
+
+    /// Sends what a version runs, before its first order. False: it cannot be had, and the order is given back.
+    async fn tell_task(&mut self, order: &Order) -> bool {
+        if self.told.len() >= TASKS_MAX {
+            self.told.clear();
+            self.say(down::Body::ForgetTasks(link::ForgetTasks {})).await;
+        }
+        let (tasks, version) = (self.link.tasks.clone(), order.version);
+        let task = if tasks.has_task(version) {
+            tasks.task(version)
+        } else {
+            tokio::task::spawn_blocking(move || tasks.task(version)).await.expect("a read does not panic")
+        };
+        match task {
+            Ok(task) => {
+                self.told.insert(version);
+                let body = link::Task {
+                    version: version.0,
+                    job: task.job.0,
+                    job_name: task.job_name.clone(),
+                    body: task.body.clone().into(),
+                };
+                self.say(down::Body::Task(body)).await
+            }
+            Err(error) => {
+                self.refuse(order, &error.to_string());
+                false
+            }
+        }
+    }
+
+    async fn params(&self, order: &Order) -> Result<Vec<u8>, String> {
+        let Some(id) = order.params else { return Ok(Vec::new()) };
+        let tasks = self.link.tasks.clone();
+        let read = tokio::task::spawn_blocking(move || tasks.content(id)).await.expect("a read does not panic");
+        read.map(|body| body.to_vec()).map_err(|error| error.to_string())
+    }
+
+    /// An order that never left is a report we write ourselves.
+    fn refuse(&self, order: &Order, error: &str) {
+        tracing::error!(attempt = %order.attempt, %error, "what to run cannot be read; the order is refused");
+        let outcome = Outcome::of(Verdict::Refused, format!("what to run cannot be read: {error}"), self.link.clock.now());
+        let kind = ReportKind::Ended(Box::new(outcome));
+        let report = Report { attempt: order.attempt, seq: u32::MAX, kind };
+        self.link.shard.tell(Input::Report { agent: order.agent, report });
+    }
+}
+
+fn order_message(order: &Order, params: Vec<u8>) -> link::Order {
+    link::Order {
+        shard: order.shard.0 as u32,
+        term: order.term.0,
+        attempt: order.attempt.0,
+        attempt_no: order.attempt_no,
+        instance: order.instance.0,
+        version: order.version.0,
+        planned: order.planned.0,
+        index: order.part.index().unwrap_or(0),
+        total: order.part.total,
+        start_by: order.start_by.0,
+        timeout_us: order.timeout.map(|span| span.0),
+        stop_grace_us: order.stop_grace.0,
+        leash_us: order.leash.map(|span| span.0),
+        params: params.into(),
+    }
+}
+
+// ---- up
+
+async fn listen(
+    link: &LinkService,
+    record: &Arc<AgentRecord>,
+    rebooted: bool,
+    serial: u64,
+    ups: &mut Streaming<Up>,
+    downs: &Downs,
+) {
+    loop {
+        let message = match tokio::time::timeout(SILENCE_MAX, ups.message()).await {
+            Ok(Ok(Some(message))) => message,
+            Ok(Ok(None) | Err(_)) | Err(_) => return,
+        };
+        // A stream that was taken over says nothing more: the newer one speaks for the agent.
+        if !link.switchboard.is_current(record.id, serial) {
+            return;
+        }
+        match message.body {
+            Some(up::Body::Reports(reports)) => link.shard.tell_many(reports_in(record.id, reports)),
+            Some(up::Body::Beat(beat)) => {
+                let now = link.clock.now();
+                let load = load_in(&beat);
+                link.switchboard.beat(record.id, load, now);
+                link.shard.tell(Input::AgentBeat { agent: record.id, load });
+                let seen = link::BeatSeen { sent_at: beat.sent_at, now: now.0 };
+                if downs.send(Ok(Down { body: Some(down::Body::BeatSeen(seen)) })).await.is_err() {
+                    return;
+                }
+            }
+            Some(up::Body::TermStored(stored)) => {
+                let current = link.switchboard.terms().iter().any(|(s, t)| s.0 as u32 == stored.shard && t.0 == stored.term);
+                if current {
+                    let held = stored.held.into_iter().map(held_in).collect();
+                    link.shard.tell(Input::AgentUp { agent: Arc::clone(record), held, rebooted });
+                }
+            }
+            Some(up::Body::Answer(answer)) => {
+                let attempts = answer.not_here.into_iter().map(AttemptId).collect();
+                link.shard.tell(Input::NotHere { agent: record.id, attempts, rebooted });
+            }
+            // A second hello, or a kind this build does not know: nothing to act on.
+            Some(up::Body::Hello(_)) | None => {}
+        }
+    }
+}
+
+fn reports_in(agent: AgentId, reports: link::Reports) -> Vec<Input> {
+    let known = reports.items.into_iter().filter_map(Option::<Report>::from);
+    known.map(|report| Input::Report { agent, report }).collect()
+}
+
+fn held_in(held: link::Held) -> Held {
+    Held { attempt: AttemptId(held.attempt), started_at: held.started_at.map(Timestamp) }
+}
+
+fn load_in(beat: &link::Beat) -> Load {
+    Load {
+        cpu_percent: beat.cpu_percent,
+        memory_percent: beat.memory_percent,
+        disk_percent: beat.disk_percent,
+        running: beat.running,
+    }
+}

@@ -1,0 +1,67 @@
+//! What versions run: looked up once, then kept. A stream asks here before it sends a version's first order.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use model::{ContentId, JobId, VersionId};
+use store::{Reads, StoreError};
+
+/// Bytes of tasks and parameters kept in memory.
+const CACHE_BYTES: u64 = 32 << 20;
+const READ_WITHIN: Duration = Duration::from_secs(5);
+
+#[derive(Clone)]
+pub struct Tasks {
+    reads: Arc<dyn Reads>,
+    tasks: moka::sync::Cache<VersionId, Arc<Task>>,
+    contents: moka::sync::Cache<ContentId, Arc<Vec<u8>>>,
+}
+
+pub struct Task {
+    pub job: JobId,
+    pub job_name: String,
+    pub body: Vec<u8>,
+}
+
+impl Tasks {
+    pub fn new(reads: Arc<dyn Reads>) -> Tasks {
+        let tasks = moka::sync::Cache::builder()
+            .max_capacity(CACHE_BYTES)
+            .weigher(|_, task: &Arc<Task>| (task.body.len() + task.job_name.len() + 64) as u32)
+            .build();
+        let contents = moka::sync::Cache::builder()
+            .max_capacity(CACHE_BYTES)
+            .weigher(|_, body: &Arc<Vec<u8>>| (body.len() + 64) as u32)
+            .build();
+        Tasks { reads, tasks, contents }
+    }
+
+    /// Blocks on the store if the version has not been asked for lately.
+    pub fn task(&self, version: VersionId) -> Result<Arc<Task>, StoreError> {
+        if let Some(task) = self.tasks.get(&version) {
+            return Ok(task);
+        }
+        let by = Instant::now() + READ_WITHIN;
+        let gone = || StoreError::Corrupt(format!("version {version} is gone"));
+        let stored = self.reads.version(version, by)?.ok_or_else(gone)?;
+        let job_name = self.reads.job(stored.job, by)?.map(|job| job.name).unwrap_or_default();
+        let body = self.reads.content(stored.task, by)?.ok_or_else(gone)?;
+        let task = Arc::new(Task { job: stored.job, job_name, body });
+        self.tasks.insert(version, Arc::clone(&task));
+        Ok(task)
+    }
+
+    pub fn has_task(&self, version: VersionId) -> bool {
+        self.tasks.contains_key(&version)
+    }
+
+    pub fn content(&self, id: ContentId) -> Result<Arc<Vec<u8>>, StoreError> {
+        if let Some(body) = self.contents.get(&id) {
+            return Ok(body);
+        }
+        let gone = || StoreError::Corrupt(format!("content {id} is gone"));
+        let body = Arc::new(self.reads.content(id, Instant::now() + READ_WITHIN)?.ok_or_else(gone)?);
+        self.contents.insert(id, Arc::clone(&body));
+        Ok(body)
+    }
+}

@@ -1,0 +1,135 @@
+//! First access: no default password. Until somebody has set a server up, it answers on loopback only and takes one
+//! request: set-up with the one-time token it printed at its start.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use model::Timestamp;
+use parking_lot::Mutex;
+use store::StoreError;
+use store::access::{Access, SecretHash, Token, User};
+
+use crate::access::AccessHandle;
+use crate::{password, secret};
+
+const DONE: &str = "setup.done";
+
+pub struct Setup {
+    done: AtomicBool,
+    /// The one-time token of this start, hashed; its text is printed once.
+    token: Mutex<Option<SecretHash>>,
+    /// Printed by whoever started the server, then forgotten.
+    printed: Mutex<Option<String>>,
+}
+
+#[derive(Debug, thiserror::Error)]
+pub enum SetupError {
+    #[error("set-up is done already; sign in instead")]
+    AlreadyDone,
+    #[error("this set-up link is not valid; the server prints a new one at each start until set-up is done")]
+    WrongToken,
+    #[error("the password has fewer than {} characters", password::LENGTH_MIN)]
+    ShortPassword,
+    #[error("the name may have 1 to 64 letters, digits and . _ - @")]
+    BadName,
+    #[error(transparent)]
+    Store(#[from] StoreError),
+}
+
+impl Setup {
+    pub async fn load(access: &AccessHandle) -> Result<Setup, StoreError> {
+        let done = access.run(|access| access.setting(DONE)).await?.is_some();
+        let text = (!done).then(|| secret::make("setup"));
+        Ok(Setup {
+            done: AtomicBool::new(done),
+            token: Mutex::new(text.as_deref().map(secret::hash)),
+            printed: Mutex::new(text),
+        })
+    }
+
+    pub fn is_done(&self) -> bool {
+        self.done.load(Ordering::Relaxed)
+    }
+
+    /// The one-time token, for printing; only the first caller gets it.
+    pub fn take_token(&self) -> Option<String> {
+        self.printed.lock().take()
+    }
+
+    /// The first account, by whoever holds the one-time token. Gives back an API token.
+    pub async fn finish(
+        &self,
+        access: &AccessHandle,
+        token: &str,
+        name: String,
+        password: String,
+        now: Timestamp,
+    ) -> Result<String, SetupError> {
+        if self.is_done() {
+            return Err(SetupError::AlreadyDone);
+        }
+        let hash = secret::hash(token);
+        if !self.token.lock().as_ref().is_some_and(|expected| secret::same(expected, &hash)) {
+            return Err(SetupError::WrongToken);
+        }
+        check(&name, &password)?;
+        let hashed = password::hash(password).await;
+        let api_token = access.run(move |access| first_account(access, &name, hashed, now)).await?;
+        self.done.store(true, Ordering::Relaxed);
+        *self.token.lock() = None;
+        Ok(api_token)
+    }
+}
+
+/// The same without a server: for containers and scripts, on a store nobody else has open.
+pub fn without_browser(
+    access: &mut dyn Access,
+    name: &str,
+    password: &str,
+    now: Timestamp,
+) -> Result<String, SetupError> {
+    check(name, password)?;
+    if access.setting(DONE)?.is_some() {
+        return Err(SetupError::AlreadyDone);
+    }
+    Ok(first_account(access, name, password::hash_now(password), now)?)
+}
+
+fn check(name: &str, password: &str) -> Result<(), SetupError> {
+    let fits = |c: char| c.is_alphanumeric() || "._-@".contains(c);
+    if name.is_empty() || name.chars().count() > 64 || !name.chars().all(fits) {
+        return Err(SetupError::BadName);
+    }
+    if password.chars().count() < password::LENGTH_MIN {
+        return Err(SetupError::ShortPassword);
+    }
+    Ok(())
+}
+
+fn first_account(access: &mut dyn Access, name: &str, password: String, now: Timestamp) -> Result<String, StoreError> {
+    let api_token = secret::make("duly");
+    access.put_user(&User { name: name.to_string(), password, created_at: now })?;
+    access.put_token(&Token {
+        id: 0,
+        name: "made at set-up".into(),
+        hash: secret::hash(&api_token),
+        user: name.to_string(),
+        created_at: now,
+        expires_at: None,
+        revoked_at: None,
+    })?;
+    access.put_setting(DONE, Some("yes"))?;
+    Ok(api_token)
+}
+
+/// Set-up of a data directory on which no server runs.
+pub fn of_directory(data: &std::path::Path, name: &str, password: &str) -> Result<String, crate::ServerError> {
+    crate::app::private_dir(data)?;
+    let _lock = crate::lock::take(data)?;
+    let store = store::sqlite::SqliteStore::open(data, &store::sqlite::Options::default())?;
+    let mut access = store.access()?;
+    let now = crate::clock::Clock::new().now();
+    without_browser(&mut access, name, password, now).map_err(|error| match error {
+        SetupError::Store(error) => error.into(),
+        other => crate::ServerError::Setup(other),
+    })
+}

@@ -1,0 +1,388 @@
+//! Drives a keeper with real threads and a real clock: waits for inputs or the next instant, tells, commits, releases.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use crossbeam_channel::{Receiver, RecvTimeoutError, Sender};
+use engine::{Caller, Command, Effect, Input, Refusal, Reply, Shard};
+use model::{Actor, ShardId, Timestamp};
+use store::{Reads, Store, StoreError};
+use tokio::sync::oneshot;
+
+use super::keeper::{Keeper, Trouble};
+use super::release::{Answers, Outlets, release};
+use super::writer::{self, Wish, WriterHandle, Written};
+use super::load;
+use crate::clock::Clock;
+use crate::events::Ring;
+use crate::short_slice;
+
+/// At most so many messages are taken in before what they decided is handed on.
+const TURN_MAX: usize = 1_000;
+/// How long to wait before a batch the store could not take is sent again.
+const SEND_AGAIN_AFTER: Duration = Duration::from_millis(200);
+const LOOK_AT_CLOCK_EVERY: Duration = Duration::from_secs(1);
+
+enum Message {
+    Ask { by: Actor, command: Command, answer: oneshot::Sender<Result<Reply, Refusal>> },
+    Tell(Input),
+    TellMany(Vec<Input>),
+    Written(Written),
+    Stop(oneshot::Sender<()>),
+}
+
+/// The way to a shard for everyone else in the process.
+#[derive(Clone)]
+pub struct ShardHandle {
+    messages: Sender<Message>,
+    pub progress: Arc<Progress>,
+}
+
+/// Signs of life: liveness is progress of the loop, not of the process.
+#[derive(Default)]
+pub struct Progress {
+    pub turned_at: parking_lot::Mutex<Option<Instant>>,
+    pub census: parking_lot::Mutex<engine::Census>,
+    pub term: std::sync::atomic::AtomicI64,
+    pub trouble: parking_lot::Mutex<Option<String>>,
+}
+
+#[derive(Debug, thiserror::Error)]
+pub enum AskError {
+    #[error(transparent)]
+    Refused(#[from] Refusal),
+    #[error("the shard has stopped")]
+    Gone,
+    #[error("the store does not take writes now: {0}")]
+    Stalled(String),
+}
+
+impl ShardHandle {
+    /// Asks for something and waits until it is on disk.
+    pub async fn ask(&self, by: Actor, command: Command) -> Result<Reply, AskError> {
+        let (answer, answered) = oneshot::channel();
+        self.messages.send(Message::Ask { by, command, answer }).map_err(|_| AskError::Gone)?;
+        match tokio::time::timeout(Duration::from_secs(20), answered).await {
+            Ok(Ok(reply)) => Ok(reply?),
+            Ok(Err(_)) => Err(AskError::Gone),
+            Err(_) => {
+                let trouble = self.progress.trouble.lock().clone();
+                Err(AskError::Stalled(trouble.unwrap_or_else(|| "no answer within 20 s".into())))
+            }
+        }
+    }
+
+    pub fn tell(&self, input: Input) {
+        let _ = self.messages.send(Message::Tell(input));
+    }
+
+    pub fn tell_many(&self, inputs: Vec<Input>) {
+        let _ = self.messages.send(Message::TellMany(inputs));
+    }
+
+    /// Takes no more work, writes what is decided, and returns.
+    pub async fn stop(&self) {
+        let (done, stopped) = oneshot::channel();
+        if self.messages.send(Message::Stop(done)).is_ok() {
+            let _ = stopped.await;
+        }
+    }
+}
+
+pub struct Started {
+    pub shard: ShardHandle,
+    pub writer: WriterHandle,
+    /// Ends when the shard is let go or the store fails for good.
+    pub ended: oneshot::Receiver<String>,
+}
+
+/// Takes the shard over, loads it and starts its threads.
+pub fn start(
+    mut store: Box<dyn Store>,
+    reads: Arc<dyn Reads>,
+    shard: ShardId,
+    clock: Clock,
+    outlets: Box<dyn Outlets>,
+    ring: Arc<Ring>,
+) -> Result<Started, StoreError> {
+    let (ownership, stored, ids) = writer::load(&mut *store, shard)?;
+    let keeper = Keeper::new(revive(ownership, stored, ids, shard, &*reads, clock.now()), ownership.standing);
+    let (messages, received) = crossbeam_channel::bounded(65_536);
+    let back = messages.clone();
+    let failed = |error: std::io::Error| StoreError::Failed(format!("cannot start a thread: {error}"));
+    let (wishes, writer, _) = writer::start(store, move |w| drop(back.send(Message::Written(w)))).map_err(failed)?;
+    let progress = Arc::new(Progress::default());
+    progress.term.store(ownership.term.0, std::sync::atomic::Ordering::Relaxed);
+    let (ended_tx, ended) = oneshot::channel();
+    let driver = Driver {
+        keeper,
+        shard,
+        reads,
+        received,
+        wishes,
+        clock,
+        outlets,
+        ring,
+        answers: Answers::default(),
+        callers: 0,
+        progress: Arc::clone(&progress),
+        send_again_at: None,
+        reloading: false,
+        stopping: None,
+        looked: Instant::now(),
+    };
+    std::thread::Builder::new()
+        .name("duly-shard".into())
+        .spawn(move || {
+            short_slice::ask();
+            let _ = ended_tx.send(driver.run());
+        })
+        .map_err(failed)?;
+    Ok(Started { shard: ShardHandle { messages, progress }, writer, ended })
+}
+
+fn revive(
+    ownership: store::Ownership,
+    stored: store::Stored,
+    ids: std::ops::Range<i64>,
+    shard: ShardId,
+    reads: &dyn Reads,
+    now: Timestamp,
+) -> Shard {
+    let mut loaded = load::decode(ownership, stored, ids, shard);
+    for parent in load::broadcasts(&loaded) {
+        let filter = store::read::InstanceFilter { parent: Some(parent), limit: 10_000, ..Default::default() };
+        let by = Instant::now() + Duration::from_secs(10);
+        let children = reads.instances(&filter, by).unwrap_or_default();
+        let failed = children.iter().filter(|c| matches!(c.state, model::State::Failed | model::State::Dead)).count();
+        loaded.spread_failures.push((parent, failed as u32));
+    }
+    Shard::load(loaded, now)
+}
+
+struct Driver {
+    keeper: Keeper,
+    shard: ShardId,
+    reads: Arc<dyn Reads>,
+    received: Receiver<Message>,
+    wishes: Sender<Wish>,
+    clock: Clock,
+    outlets: Box<dyn Outlets>,
+    ring: Arc<Ring>,
+    answers: Answers,
+    callers: u64,
+    progress: Arc<Progress>,
+    send_again_at: Option<(Instant, Wish)>,
+    /// A load is under way: nothing is told or released until it is done.
+    reloading: bool,
+    stopping: Option<oneshot::Sender<()>>,
+    looked: Instant,
+}
+
+impl Driver {
+    /// Until the shard is stopped, let go, or the store fails for good; the reason is given back.
+    fn run(mut self) -> String {
+        loop {
+            if let Err(reason) = self.turn() {
+                self.answer_everyone();
+                return reason;
+            }
+            if self.stopping.is_some() && !self.keeper.in_flight() && self.send_again_at.is_none() {
+                self.answer_everyone();
+                self.stopping.take().into_iter().for_each(|done| drop(done.send(())));
+                return "stopped".into();
+            }
+        }
+    }
+
+    fn turn(&mut self) -> Result<(), String> {
+        match self.received.recv_deadline(self.wait_until()) {
+            Ok(message) => {
+                self.take(message)?;
+                for _ in 1..TURN_MAX {
+                    if !self.keeper.takes_inputs() {
+                        break;
+                    }
+                    let Ok(message) = self.received.try_recv() else { break };
+                    self.take(message)?;
+                }
+            }
+            Err(RecvTimeoutError::Timeout) => {}
+            Err(RecvTimeoutError::Disconnected) => return Err("nobody is left to tell it anything".into()),
+        }
+        self.look_at_clock()?;
+        self.advance()
+    }
+
+    fn wait_until(&self) -> Instant {
+        let mut until = self.looked + LOOK_AT_CLOCK_EVERY;
+        if let Some((at, _)) = &self.send_again_at {
+            until = until.min(*at);
+        }
+        if self.keeper.takes_inputs() && !self.reloading && self.stopping.is_none() {
+            until = until.min(self.keeper.next_wake().map_or(until, |wake| self.clock.instant_of(wake)));
+        }
+        until
+    }
+
+    fn look_at_clock(&mut self) -> Result<(), String> {
+        if self.looked.elapsed() < LOOK_AT_CLOCK_EVERY {
+            return Ok(());
+        }
+        self.looked = Instant::now();
+        self.clock.look();
+        for by in self.clock.take_jumps() {
+            tracing::warn!(%by, "the machine's clock jumped");
+            self.tell(Input::ClockJumped { by })?;
+        }
+        *self.progress.census.lock() = self.keeper.shard().census();
+        Ok(())
+    }
+
+    fn take(&mut self, message: Message) -> Result<(), String> {
+        match message {
+            Message::Ask { answer, .. } if self.stopping.is_some() => drop(answer.send(Err(Refusal::NotOwner))),
+            Message::Ask { by, command, answer } => {
+                self.callers += 1;
+                let caller = Caller(self.callers);
+                self.answers.insert(caller, answer);
+                self.tell(Input::Command { caller, by, command })?;
+            }
+            Message::Tell(input) => self.tell(input)?,
+            Message::TellMany(inputs) => {
+                for input in inputs {
+                    self.tell(input)?;
+                }
+            }
+            Message::Written(written) => self.written(written)?,
+            Message::Stop(done) => self.stopping = Some(done),
+        }
+        Ok(())
+    }
+
+    fn tell(&mut self, input: Input) -> Result<(), String> {
+        // While it stops, what agents report waits for the next owner: they keep it until it is acknowledged.
+        if self.stopping.is_some() {
+            return Ok(());
+        }
+        match self.keeper.tell(self.clock.now(), input) {
+            Ok(()) => Ok(()),
+            Err(trouble) => self.meet(trouble),
+        }
+    }
+
+    /// Ticks if it is time, then hands on what was decided.
+    fn advance(&mut self) -> Result<(), String> {
+        *self.progress.turned_at.lock() = Some(Instant::now());
+        if let Some((_, wish)) = self.send_again_at.take_if(|(at, _)| *at <= Instant::now()) {
+            self.wish(wish)?;
+        }
+        if self.reloading {
+            return Ok(());
+        }
+        let now = self.clock.now();
+        if self.keeper.takes_inputs() && self.keeper.next_wake().is_some_and(|wake| wake <= now) {
+            self.tell(Input::Tick)?;
+        }
+        if self.reloading {
+            return Ok(());
+        }
+        match self.keeper.tell_next_again(now) {
+            Ok(_) => {}
+            Err(trouble) => return self.meet(trouble),
+        }
+        let effects = self.keeper.take_effects();
+        self.release(effects)?;
+        if let Some(commit) = self.keeper.take_commit() {
+            self.wish(Wish::Commit(commit))?;
+        }
+        Ok(())
+    }
+
+    fn written(&mut self, written: Written) -> Result<(), String> {
+        match written {
+            Written::Commit(Ok(answers)) => {
+                *self.progress.trouble.lock() = None;
+                let (commit, effects, trouble) = self.keeper.committed(answers, self.clock.now());
+                self.ring.push(commit);
+                self.release(effects)?;
+                trouble.map_or(Ok(()), |trouble| self.meet(trouble))
+            }
+            Written::Commit(Err(error)) => {
+                tracing::warn!(%error, "a commit did not go through");
+                *self.progress.trouble.lock() = Some(error.to_string());
+                let trouble = self.keeper.failed(error);
+                self.meet(trouble)
+            }
+            Written::Standing(Ok(standing)) => match self.keeper.stands_at(standing) {
+                Some(trouble) => self.meet(trouble),
+                None => {
+                    let (commit, effects, trouble) = self.keeper.done_after_all();
+                    self.ring.push(commit);
+                    self.release(effects)?;
+                    trouble.map_or(Ok(()), |trouble| self.meet(trouble))
+                }
+            },
+            Written::Standing(Err(error)) => self.wait_and(Wish::Standing(self.shard), &error),
+            Written::Reload(Ok(loaded)) => {
+                let (ownership, stored, ids) = *loaded;
+                let shard = revive(ownership, stored, ids, self.shard, &*self.reads, self.clock.now());
+                self.keeper.reloaded(shard, ownership.standing);
+                self.reloading = false;
+                self.progress.term.store(ownership.term.0, std::sync::atomic::Ordering::Relaxed);
+                let kept: std::collections::HashSet<_> = self.keeper.callers().into_iter().collect();
+                for (caller, answer) in self.answers.extract_if(|caller, _| !kept.contains(caller)).collect::<Vec<_>>() {
+                    tracing::debug!(?caller, "an answer was lost with a load");
+                    let _ = answer.send(Err(Refusal::NotOwner));
+                }
+                self.outlets.greet_all(self.shard, ownership.term);
+                Ok(())
+            }
+            Written::Reload(Err(error)) => self.wait_and(Wish::Reload(self.shard), &error),
+            Written::Ids(Ok(ids)) => self.tell(Input::Ids { from: ids.start, until: ids.end }),
+            Written::Ids(Err(error)) => self.wait_and(Wish::Ids(engine::BLOCK), &error),
+        }
+    }
+
+    fn wait_and(&mut self, wish: Wish, error: &StoreError) -> Result<(), String> {
+        tracing::warn!(%error, "the store does not answer; trying again");
+        *self.progress.trouble.lock() = Some(error.to_string());
+        self.send_again_at = Some((Instant::now() + SEND_AGAIN_AFTER, wish));
+        Ok(())
+    }
+
+    fn meet(&mut self, trouble: Trouble) -> Result<(), String> {
+        match trouble {
+            Trouble::SendAgain(commit) => {
+                self.send_again_at = Some((Instant::now() + SEND_AGAIN_AFTER, Wish::Commit(commit)));
+                Ok(())
+            }
+            Trouble::AskStanding => self.wish(Wish::Standing(self.shard)),
+            Trouble::Reload => {
+                tracing::error!("the shard is loaded again");
+                self.reloading = true;
+                self.wish(Wish::Reload(self.shard))
+            }
+            Trouble::ReloadAfterCommit => Ok(()),
+            Trouble::LetGo => Err("another server owns the shard".into()),
+            Trouble::Die(what) => Err(format!("the store failed for good: {what}")),
+        }
+    }
+
+    fn wish(&mut self, wish: Wish) -> Result<(), String> {
+        self.wishes.send(wish).map_err(|_| "the writer has stopped".into())
+    }
+
+    fn release(&mut self, effects: Vec<Effect>) -> Result<(), String> {
+        if !effects.is_empty() && release(effects, &*self.outlets, &mut self.answers) {
+            self.wish(Wish::Ids(engine::BLOCK))?;
+        }
+        Ok(())
+    }
+
+    fn answer_everyone(&mut self) {
+        for (_, answer) in self.answers.drain() {
+            let _ = answer.send(Err(Refusal::NotOwner));
+        }
+    }
+}

@@ -1,0 +1,328 @@
+//! The shard loop without its threads: gathers what was decided, hands out one commit at a time, and releases effects
+//! only after the commit they depend on, in order. It has no opinions, no clock and no IO, so the simulation drives
+//! the very same one.
+//!
+//! Inputs are kept until their commit is known. When one of them breaks the engine or makes an impossible commit, the
+//! shard is loaded again and they are told again one per commit; the one that fails again is put away.
+
+use std::collections::VecDeque;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
+
+use engine::{Caller, ClaimAnswer, Commit, Decisions, Effect, Input, Refusal, Shard};
+use model::{Batch, Timestamp};
+use store::{CommitError, Standing};
+
+/// No more changes than this gather behind a commit that is under way.
+pub const GATHER_MAX: usize = 4_000;
+
+pub struct Keeper {
+    shard: Shard,
+    /// The last batch handed out.
+    batch: Batch,
+    gathered: Gathered,
+    flight: Option<Flight>,
+    /// Inputs told again, each in a commit of its own, after one of them broke something.
+    again: VecDeque<Input>,
+    /// The input being told alone.
+    alone: bool,
+    /// Memory is worth nothing any more; nothing is told until the shard is loaded again.
+    stale: bool,
+    /// Answers to those whose input was put away.
+    refused: Vec<Effect>,
+    /// How often time itself broke the engine with no job to blame.
+    unblamed: u32,
+}
+
+#[derive(Default)]
+struct Gathered {
+    inputs: Vec<Input>,
+    decisions: Decisions,
+}
+
+struct Flight {
+    commit: Arc<Commit>,
+    inputs: Vec<Input>,
+    effects: Vec<Effect>,
+}
+
+/// What the driver must do next about a commit that did not go through.
+#[derive(Debug, PartialEq)]
+pub enum Trouble {
+    /// Send the same commit again, a little later.
+    SendAgain(Arc<Commit>),
+    /// Nobody knows: ask the store where the shard stands, then call `stands_at`.
+    AskStanding,
+    /// Load the shard again and call `reloaded`.
+    Reload,
+    /// The same, but only after the commit under way is answered.
+    ReloadAfterCommit,
+    /// Another owner has the shard: let go of it.
+    LetGo,
+    /// The disk cannot be trusted: end the process.
+    Die(String),
+}
+
+impl Keeper {
+    pub fn new(shard: Shard, standing: Standing) -> Keeper {
+        Keeper {
+            shard,
+            batch: standing.batch,
+            gathered: Gathered::default(),
+            flight: None,
+            again: VecDeque::new(),
+            alone: false,
+            stale: false,
+            refused: Vec::new(),
+            unblamed: 0,
+        }
+    }
+
+    pub fn shard(&self) -> &Shard {
+        &self.shard
+    }
+
+    /// Whether it can be told more; if not, wait for the commit under way.
+    pub fn takes_inputs(&self) -> bool {
+        !self.stale && !self.alone && self.again.is_empty() && self.gathered.decisions.changes.len() < GATHER_MAX
+    }
+
+    /// When time alone will make it decide something.
+    pub fn next_wake(&self) -> Option<Timestamp> {
+        self.shard.next_wake()
+    }
+
+    /// Tells it one thing. An error means the engine broke: load the shard again.
+    pub fn tell(&mut self, now: Timestamp, input: Input) -> Result<(), Trouble> {
+        if self.stale || self.alone || !self.again.is_empty() {
+            self.again.extend(Some(input).filter(|input| !matches!(input, Input::Tick)));
+            return Ok(());
+        }
+        self.step(now, input)
+    }
+
+    fn step(&mut self, now: Timestamp, input: Input) -> Result<(), Trouble> {
+        // Ticks are levels: they come again by themselves.
+        let kept = !matches!(input, Input::Tick);
+        if kept || self.alone {
+            self.gathered.inputs.push(input.clone());
+        }
+        let (shard, decisions) = (&mut self.shard, &mut self.gathered.decisions);
+        // After a panic the shard is thrown away, so nobody sees it half changed.
+        match catch_unwind(AssertUnwindSafe(|| shard.step(now, input.clone(), decisions))) {
+            Ok(()) => Ok(()),
+            Err(panic) => Err(self.broke(input, panic_text(&*panic))),
+        }
+    }
+
+    /// The next commit, if none is under way and there is something to write.
+    pub fn take_commit(&mut self) -> Option<Arc<Commit>> {
+        if self.flight.is_some() || self.gathered.decisions.writes_nothing() {
+            return None;
+        }
+        let Gathered { inputs, decisions } = std::mem::take(&mut self.gathered);
+        self.batch = Batch(self.batch.0 + 1);
+        let commit = Arc::new(Commit {
+            shard: self.shard.id(),
+            term: self.shard.term(),
+            batch: self.batch,
+            horizon: self.shard.horizon(),
+            next_id: self.shard.next_id(),
+            changes: decisions.changes,
+            claims: decisions.claims,
+        });
+        self.flight = Some(Flight { commit: Arc::clone(&commit), inputs, effects: decisions.effects });
+        Some(commit)
+    }
+
+    /// Effects that depend on nothing unwritten.
+    pub fn take_effects(&mut self) -> Vec<Effect> {
+        if self.flight.is_some() || !self.gathered.decisions.writes_nothing() {
+            return Vec::new();
+        }
+        if !self.gathered.inputs.is_empty() {
+            self.gathered.inputs.clear();
+            self.alone = false;
+        }
+        std::mem::take(&mut self.gathered.decisions.effects)
+    }
+
+    pub fn in_flight(&self) -> bool {
+        self.flight.is_some()
+    }
+
+    /// The commit under way is on disk: what it was, what happens now, and what to do if memory is stale.
+    pub fn committed(&mut self, answers: Vec<ClaimAnswer>, now: Timestamp) -> (Arc<Commit>, Vec<Effect>, Option<Trouble>) {
+        let flight = self.flight.take().expect("a commit was under way");
+        let mut trouble = self.stale.then_some(Trouble::Reload);
+        self.alone = false;
+        // Answers come before everything that waits, or two claims of one name would be answered out of order.
+        for answer in answers {
+            if trouble.is_none() {
+                trouble = self.step(now, Input::ClaimAnswered(answer)).err();
+            }
+        }
+        (flight.commit, flight.effects, trouble)
+    }
+
+    /// After a trouble: tells the next of the inputs that are told alone. False: there is none.
+    pub fn tell_next_again(&mut self, now: Timestamp) -> Result<bool, Trouble> {
+        if self.stale || self.alone || self.flight.is_some() || !self.gathered.inputs.is_empty() {
+            return Ok(false);
+        }
+        let Some(input) = self.again.pop_front() else { return Ok(false) };
+        self.alone = true;
+        self.step(now, input)?;
+        if self.gathered.decisions.is_empty() {
+            self.gathered.inputs.clear();
+            self.alone = false;
+        }
+        Ok(true)
+    }
+
+    /// What a failed commit means.
+    pub fn failed(&mut self, error: CommitError) -> Trouble {
+        let flight = self.flight.as_ref().expect("a commit was under way");
+        match error {
+            CommitError::NotOwner { .. } => Trouble::LetGo,
+            CommitError::Retry(_) => Trouble::SendAgain(Arc::clone(&flight.commit)),
+            CommitError::Unknown(_) => Trouble::AskStanding,
+            CommitError::Fatal(what) => Trouble::Die(what),
+            CommitError::Impossible { what, .. } => {
+                let flight = self.flight.take().expect("looked at above");
+                if self.alone && flight.inputs.len() == 1 {
+                    let input = flight.inputs.into_iter().next().expect("counted");
+                    return self.broke(input, what);
+                }
+                if flight.inputs.is_empty() {
+                    return self.broke(Input::Tick, what);
+                }
+                self.keep_for_telling_again(flight.inputs)
+            }
+        }
+    }
+
+    /// Where the store stands after a commit of unknown outcome. None: it is done, see `done_after_all`.
+    pub fn stands_at(&mut self, standing: Standing) -> Option<Trouble> {
+        let flight = self.flight.as_ref().expect("a commit was under way");
+        if standing.term != flight.commit.term {
+            return Some(Trouble::LetGo);
+        }
+        match standing.batch {
+            batch if batch == flight.commit.batch => None,
+            batch if batch.0 == flight.commit.batch.0 - 1 => Some(Trouble::SendAgain(Arc::clone(&flight.commit))),
+            // The store went back: what we remember is a future it no longer knows.
+            _ => {
+                let flight = self.flight.take().expect("looked at above");
+                Some(self.keep_for_telling_again(flight.inputs))
+            }
+        }
+    }
+
+    /// The commit under way turned out to be done, though its answer was lost. Its claims are asked again: whoever
+    /// holds them by now is the answer.
+    pub fn done_after_all(&mut self) -> (Arc<Commit>, Vec<Effect>, Option<Trouble>) {
+        let flight = self.flight.take().expect("a commit was under way");
+        if self.stale {
+            return (flight.commit, flight.effects, Some(Trouble::Reload));
+        }
+        self.alone = false;
+        let asked_later = std::mem::replace(&mut self.gathered.decisions.claims, flight.commit.claims.clone());
+        self.gathered.decisions.claims.extend(asked_later);
+        (flight.commit, flight.effects, None)
+    }
+
+    fn keep_for_telling_again(&mut self, first: Vec<Input>) -> Trouble {
+        let gathered = std::mem::take(&mut self.gathered);
+        let later = std::mem::take(&mut self.again);
+        self.again = first.into_iter().chain(gathered.inputs).chain(later).filter(worth_repeating).collect();
+        self.alone = false;
+        self.stale = true;
+        // A commit under way holds what was decided before the trouble; it may still succeed.
+        if self.flight.is_some() { Trouble::ReloadAfterCommit } else { Trouble::Reload }
+    }
+
+    /// An input broke the engine. The first time all of them are told again, alone; the second time it is put away.
+    fn broke(&mut self, input: Input, error: String) -> Trouble {
+        let job = self.shard.blamed();
+        let is_tick = matches!(input, Input::Tick);
+        if job.is_none() && is_tick {
+            self.unblamed += 1;
+            if self.unblamed > 3 {
+                return Trouble::Die(format!("the engine fails at every tick and no job is to blame: {error}"));
+            }
+        }
+        if !self.alone && !is_tick {
+            return self.keep_for_telling_again(Vec::new());
+        }
+        // It was told alone, or it is time itself, which need not be told twice to know the job to blame.
+        self.gathered.inputs.retain(|kept| !same(kept, &input));
+        if let Input::Command { caller, .. } = &input {
+            self.refused.push(refusal(*caller, &error));
+        }
+        self.keep_for_telling_again(vec![Input::Quarantine { job, input: describe(&input), error }])
+    }
+
+    /// The shard as the store has it now, under a new term.
+    pub fn reloaded(&mut self, shard: Shard, standing: Standing) {
+        self.shard = shard;
+        self.batch = standing.batch;
+        self.alone = false;
+        self.stale = false;
+        self.gathered = Gathered::default();
+        self.gathered.decisions.effects = std::mem::take(&mut self.refused);
+    }
+
+    /// Everyone who still waits for an answer, when the shard is let go.
+    pub fn callers(&self) -> Vec<Caller> {
+        let flight = self.flight.iter().flat_map(|flight| &flight.inputs);
+        flight
+            .chain(&self.gathered.inputs)
+            .chain(&self.again)
+            .filter_map(|input| match input {
+                Input::Command { caller, .. } => Some(*caller),
+                _ => None,
+            })
+            .collect()
+    }
+}
+
+/// Ticks come by themselves; what agents said comes again when they are greeted under the new term.
+fn worth_repeating(input: &Input) -> bool {
+    match input {
+        Input::Command { .. } | Input::Report { .. } | Input::Quarantine { .. } | Input::ClockJumped { .. } => true,
+        Input::Tick
+        | Input::ClaimAnswered(_)
+        | Input::AgentUp { .. }
+        | Input::AgentBeat { .. }
+        | Input::AgentGone { .. }
+        | Input::NotHere { .. }
+        | Input::Ids { .. } => false,
+    }
+}
+
+fn same(a: &Input, b: &Input) -> bool {
+    match (a, b) {
+        (Input::Command { caller: a, .. }, Input::Command { caller: b, .. }) => a == b,
+        (Input::Report { report: a, .. }, Input::Report { report: b, .. }) => a == b,
+        _ => std::mem::discriminant(a) == std::mem::discriminant(b),
+    }
+}
+
+fn refusal(caller: Caller, error: &str) -> Effect {
+    Effect::Reply { caller, reply: Err(Refusal::Quarantining(error.to_string())) }
+}
+
+fn describe(input: &Input) -> String {
+    let mut text = format!("{input:?}");
+    if text.len() > 2_000 {
+        let cut = (0..=2_000).rev().find(|at| text.is_char_boundary(*at)).unwrap_or(0);
+        text.truncate(cut);
+    }
+    text
+}
+
+fn panic_text(panic: &(dyn std::any::Any + Send)) -> String {
+    let text = panic.downcast_ref::<&str>().map(|s| (*s).to_string());
+    text.or_else(|| panic.downcast_ref::<String>().cloned()).unwrap_or_else(|| "a panic without words".into())
+}

@@ -1,0 +1,62 @@
+//! Carries effects out once their commit is on disk: a parcel per agent, an answer per caller.
+
+use std::collections::BTreeMap;
+
+use engine::{Caller, Effect, Order, Refusal, Reply};
+use model::{AgentId, AttemptId, ShardId, Span, Term};
+use rustc_hash::FxHashMap;
+use tokio::sync::oneshot;
+
+/// Everything one commit has for one agent.
+#[derive(Debug, Default, Clone)]
+pub struct Parcel {
+    pub acks: Vec<(AttemptId, u32)>,
+    pub orders: Vec<Order>,
+    pub stops: Vec<Stop>,
+    pub queries: Vec<AttemptId>,
+}
+
+#[derive(Debug, Clone, PartialEq)]
+pub struct Stop {
+    pub attempt: AttemptId,
+    pub by: String,
+    pub grace: Span,
+}
+
+/// Where parcels go. Losing one is only a delay: the agent is asked again when it is next greeted.
+pub trait Outlets: Send {
+    fn deliver(&self, agent: AgentId, parcel: Parcel);
+    /// A new term begins: every connected agent is greeted with it.
+    fn greet_all(&self, shard: ShardId, term: Term);
+}
+
+pub(crate) type Answers = FxHashMap<Caller, oneshot::Sender<Result<Reply, Refusal>>>;
+
+/// True if the shard wants more ids.
+pub(crate) fn release(effects: Vec<Effect>, outlets: &dyn Outlets, answers: &mut Answers) -> bool {
+    let mut parcels: BTreeMap<AgentId, Parcel> = BTreeMap::new();
+    let mut wants_ids = false;
+    for effect in effects {
+        match effect {
+            Effect::Order(order) => parcels.entry(order.agent).or_default().orders.push(order),
+            Effect::Stop { agent, attempt, by, grace } => {
+                parcels.entry(agent).or_default().stops.push(Stop { attempt, by, grace });
+            }
+            Effect::Query { agent, attempts } => parcels.entry(agent).or_default().queries.extend(attempts),
+            Effect::Acknowledge { agent, attempt, seq } => {
+                parcels.entry(agent).or_default().acks.push((attempt, seq));
+            }
+            Effect::Reply { caller, reply } => {
+                // The caller may have given up waiting; what it asked for is done all the same.
+                if let Some(answer) = answers.remove(&caller) {
+                    let _ = answer.send(reply);
+                }
+            }
+            Effect::WantIds => wants_ids = true,
+        }
+    }
+    for (agent, parcel) in parcels {
+        outlets.deliver(agent, parcel);
+    }
+    wants_ids
+}

@@ -1,0 +1,54 @@
+//! What keeps an installation small and fast: history and logs beyond their time go, the store is tidied between
+//! commits, expired secrets are forgotten. Each round is small; what is left waits for the next.
+
+use std::sync::Arc;
+use std::time::{Duration, SystemTime};
+
+use model::Span;
+use store::Retention;
+
+use crate::app::{App, SHARD};
+
+const ROUND: Duration = Duration::from_secs(2);
+/// Whole days go, so looking once in a while is enough.
+const RETENTION_EVERY: u32 = 300;
+/// An idempotency key is good for this long.
+const KEYS_FOR: Span = Span::DAY;
+/// Rows forgotten between two commits.
+const ROWS_MAX: u32 = 2_000;
+
+pub(crate) async fn run(app: Arc<App>) {
+    let mut rounds: u32 = 0;
+    loop {
+        tokio::select! {
+            () = tokio::time::sleep(ROUND) => {}
+            () = app.stop.cancelled() => return,
+        }
+        let result = round(&app, rounds).await;
+        if let Err(error) = result {
+            tracing::warn!(%error, "upkeep could not be done; trying again later");
+        }
+        rounds = rounds.wrapping_add(1);
+    }
+}
+
+async fn round(app: &Arc<App>, rounds: u32) -> Result<(), store::StoreError> {
+    let now = app.clock.now();
+    while app.writer.run(move |store| store.tidy(SHARD, now)).await? && !app.stop.is_cancelled() {
+        tokio::task::yield_now().await;
+    }
+    if rounds.is_multiple_of(RETENTION_EVERY) {
+        let keep = Retention {
+            before_day: (now - Span::from(app.config.keep_history)).day(),
+            keys_before: now - KEYS_FOR,
+            rows_max: ROWS_MAX,
+        };
+        while app.writer.run(move |store| store.retain(&keep)).await? && !app.stop.is_cancelled() {
+            tokio::task::yield_now().await;
+        }
+        app.access.run(move |access| access.forget_expired(now)).await?;
+        let (logs, keep) = (Arc::clone(&app.logs), app.config.keep_logs);
+        let _ = tokio::task::spawn_blocking(move || logs.tidy(keep, SystemTime::now())).await;
+    }
+    Ok(())
+}
