@@ -1,0 +1,178 @@
+"""Real processes for the end-to-end tests: a server with its agent in a directory of its own, and the command line.
+
+Waits for facts, never for time: every wait has a question, an answer, and a last moment at which it gives up loudly.
+"""
+
+import json
+import os
+import pathlib
+import re
+import signal
+import socket
+import subprocess
+import time
+
+BIN = os.environ.get("DULY_BIN", str(pathlib.Path(__file__).parents[2] / "target/debug/duly"))
+SOAK = bool(os.environ.get("DULY_SOAK"))
+PASSWORD = "correct horse battery"
+
+
+def free_port() -> int:
+    with socket.socket() as s:
+        s.bind(("127.0.0.1", 0))
+        return s.getsockname()[1]
+
+
+def eventually(question, what: str, within: float = 30.0, every: float = 0.05):
+    """Asks until the answer is true; returns it."""
+    last, end = None, time.monotonic() + within
+    while time.monotonic() < end:
+        try:
+            last = question()
+            if last:
+                return last
+        except (AssertionError, OSError, ValueError, KeyError, subprocess.CalledProcessError) as error:
+            last = error
+        time.sleep(every)
+    raise AssertionError(f"never happened within {within} s: {what}; last seen: {last!r}")
+
+
+def alive(pid: int) -> bool:
+    try:
+        with open(f"/proc/{pid}/stat") as f:
+            return f.read().rsplit(")", 1)[1].split()[0] != "Z"
+    except FileNotFoundError:
+        return False
+
+
+class Duly:
+    """One installation: a data directory, a port, and the processes that use them."""
+
+    def __init__(self, root: pathlib.Path, slots: int = 64, env: dict | None = None):
+        self.root, self.data = root, root / "data"
+        self.port, self.slots = free_port(), slots
+        self.url = f"http://127.0.0.1:{self.port}"
+        self.server: subprocess.Popen | None = None
+        self.env = {**os.environ, **(env or {})}
+        self.token_file = root / "token"
+        self.starts = 0
+
+    # ---- processes
+
+    def setup(self):
+        (self.root / "password").write_text(PASSWORD + "\n")
+        self.run("setup", "--data", self.data, "--admin", "ada", "--password-file", self.root / "password",
+                 "--token-out", self.token_file, check=True)
+        return self
+
+    def up(self, *more, wait: bool = True, wrap: list | None = None, env: dict | None = None):
+        self.starts += 1
+        log = open(self.root / f"server-{self.starts}.log", "wb")
+        command = [*(wrap or []), BIN, "up", "--data", str(self.data), "--listen", f"127.0.0.1:{self.port}",
+                   "--slots", str(self.slots), *map(str, more)]
+        self.server = subprocess.Popen(command, stdout=log, stderr=subprocess.STDOUT, env={**self.env, **(env or {})},
+                                       start_new_session=True)
+        if wait:
+            eventually(self.is_ready, f"the server is ready; its words:\n{self.log_tail()}", within=60)
+        return self
+
+    def is_ready(self):
+        if self.server and self.server.poll() is not None:
+            raise RuntimeError(f"the server ended with {self.server.returncode}:\n{self.log_tail()}")
+        return self.run("health").returncode == 0
+
+    def log_tail(self, lines: int = 30) -> str:
+        logs = sorted(self.root.glob("server-*.log"), key=lambda p: p.stat().st_mtime)
+        return "\n".join(logs[-1].read_text(errors="replace").splitlines()[-lines:]) if logs else ""
+
+    def server_pid(self) -> int:
+        return int((self.data / "server.lock").read_text())
+
+    def agent_pid(self) -> int:
+        pid = int((self.data / "agent" / "agent.lock").read_text())
+        assert alive(pid), f"agent {pid} is dead"
+        return pid
+
+    def kill_server(self):
+        os.kill(self.server_pid(), signal.SIGKILL)
+        self.server.wait()
+
+    def kill_agent(self):
+        pid = self.agent_pid()
+        os.kill(pid, signal.SIGKILL)
+        eventually(lambda: not alive(pid), "the agent is dead")
+
+    def stop(self):
+        """Ends everything that belongs to this installation, tasks included."""
+        if self.server and self.server.poll() is None:
+            self.server.terminate()
+            try:
+                self.server.wait(timeout=20)
+            except subprocess.TimeoutExpired:
+                self.server.kill()
+                self.server.wait()
+        mark = str(self.data).encode()
+        for proc in pathlib.Path("/proc").iterdir():
+            if proc.name.isdigit() and int(proc.name) != os.getpid():
+                try:
+                    if mark in (proc / "cmdline").read_bytes():
+                        os.kill(int(proc.name), signal.SIGKILL)
+                except (FileNotFoundError, ProcessLookupError, PermissionError):
+                    pass
+
+    # ---- the command line
+
+    def run(self, *args, check: bool = False, stdin: str | None = None, timeout: float = 120):
+        env = dict(self.env, DULY_URL=self.url)
+        if self.token_file.exists():
+            env["DULY_TOKEN"] = self.token_file.read_text()
+        done = subprocess.run([BIN, *map(str, args)], capture_output=True, text=True, env=env, input=stdin, timeout=timeout)
+        if check and done.returncode != 0:
+            raise AssertionError(f"duly {' '.join(map(str, args))} ended with {done.returncode}:\n{done.stdout}{done.stderr}")
+        return done
+
+    def json(self, *args):
+        return json.loads(self.run(*args, "--json", check=True).stdout)
+
+    def apply(self, text: str):
+        path = self.root / f"jobs-{time.monotonic_ns()}.yaml"
+        path.write_text(text)
+        return self.run("job", "apply", "-f", path, "--yes", check=True)
+
+    def instances(self, job: str | None = None, **filters) -> list:
+        """All of them, newest first, however many pages that takes."""
+        items, cursor = [], None
+        while True:
+            args = ["instance", "list", "--limit", "500"]
+            args += ["--job", job] if job else []
+            for key, value in filters.items():
+                args += [f"--{key}", str(value)]
+            args += ["--cursor", cursor] if cursor else []
+            page = self.json(*args)
+            items += page["items"]
+            cursor = page["next"]
+            if not cursor:
+                return items
+
+    def wait_state(self, instance: int, *states: str, within: float = 30) -> dict:
+        def look():
+            seen = self.json("instance", "show", instance)
+            return seen if seen["state"] in states else None
+        return eventually(look, f"instance {instance} is {' or '.join(states)}", within)
+
+    def trigger(self, job: str, *more) -> int:
+        return self.json("job", "trigger", job, *more)["id"]
+
+    def verify(self) -> dict:
+        done = self.run("verify", "--json")
+        assert done.returncode in (0, 6), done.stderr
+        return json.loads(done.stdout)
+
+    def agent_online(self):
+        return any(a["state"] == "online" for a in self.json("agent", "list")["items"])
+
+
+def seconds(stamp: str) -> int:
+    """The whole second an RFC 3339 time names."""
+    import datetime
+    return int(datetime.datetime.fromisoformat(re.sub(r"Z$", "+00:00", stamp)).timestamp())
