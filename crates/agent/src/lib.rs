@@ -2,4 +2,6 @@
 //! Never decides what is due, and never forgets a result before it is acknowledged.
 
 pub mod process;
+pub mod session;
 pub mod shim;
+mod slots;

@@ -1,0 +1,350 @@
+//! The agent's side of the link as a state machine: it is told what came and what time it is, and answers with acts.
+//! It takes an order at most once, keeps the highest term of every shard, and keeps an ending until it is
+//! acknowledged. Never touches a socket, a disk, a process or a clock.
+
+mod act;
+mod graves;
+mod order;
+mod outbox;
+mod server_clock;
+#[cfg(test)]
+mod tests;
+
+use std::collections::{BTreeMap, VecDeque};
+use std::sync::Arc;
+
+use model::{Span, Timestamp};
+use wire::link::{self, Down, Up, down, up};
+
+pub use act::{Act, Ending, Note, Now, Profile, Record, Recovered, StartOrder, Taken, Task};
+use graves::Graves;
+use outbox::{Kept, Outbox};
+use server_clock::ServerClock;
+
+use crate::slots::Slots;
+
+/// Numbers of the two reports an attempt can have.
+pub const STARTED: u32 = 1;
+pub const ENDED: u32 = 2;
+
+/// A task that ends sooner is reported once, with its ending.
+const LASTING: Span = Span::millis(200);
+const BEAT_EVERY: Span = Span::SECOND;
+const BEAT_EVERY_MIN: Span = Span::millis(50);
+
+#[derive(Debug)]
+pub struct Session {
+    profile: Profile,
+    rebooted: bool,
+    stream: Option<Stream>,
+    /// The highest term of each shard; on disk, too.
+    terms: BTreeMap<u32, i64>,
+    runs: BTreeMap<i64, Run>,
+    slots: Slots,
+    outbox: Outbox,
+    graves: Graves,
+    /// Attempts to be reported as started, by when.
+    lasting: VecDeque<(Timestamp, i64)>,
+    /// There is no room on disk to keep the ending of one more attempt.
+    full: bool,
+}
+
+/// What is true of one connection only.
+#[derive(Debug)]
+struct Stream {
+    said_hello: Timestamp,
+    clock: ServerClock,
+    tasks: BTreeMap<i64, Result<Arc<Task>, String>>,
+    beat_every: Span,
+    /// None until the server has welcomed us.
+    next_beat: Option<Timestamp>,
+    /// When the last message was sent that the server is known to have seen: leashes are counted from here.
+    heard: Option<Timestamp>,
+}
+
+/// An attempt that was taken and has not ended.
+#[derive(Debug)]
+struct Run {
+    shard: u32,
+    until: Timestamp,
+    leash: Option<Span>,
+    started_at: Option<Timestamp>,
+    told: Told,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Told {
+    Nothing,
+    Started,
+    /// And the server has it on disk.
+    StartedAcked,
+}
+
+impl Session {
+    pub fn new(profile: Profile, recovered: Recovered) -> Session {
+        let mut graves = Graves::default();
+        let ended = recovered.unacked.iter().map(|ending| (ending.report.attempt, ending.until));
+        ended.chain(recovered.graves).for_each(|(attempt, until)| graves.insert(attempt, until));
+        let adopt = |taken: Taken| {
+            let Taken { attempt, shard, until, started_at, leash } = taken;
+            (attempt, Run { shard, until, leash, started_at, told: Told::Nothing })
+        };
+        let runs: BTreeMap<i64, Run> = recovered.running.into_iter().map(adopt).collect();
+        Session {
+            slots: Slots::new(profile.slots, runs.len() as u32),
+            profile,
+            rebooted: recovered.rebooted,
+            stream: None,
+            terms: recovered.terms.into_iter().collect(),
+            runs,
+            outbox: Outbox::recover(recovered.unacked),
+            graves,
+            lasting: VecDeque::new(),
+            full: false,
+        }
+    }
+
+    /// A stream is open. Whatever came over an earlier one is over: its orders can come no more.
+    pub fn on_connected(&mut self, now: Now, out: &mut Vec<Act>) {
+        self.stream = Some(Stream {
+            said_hello: now.steady,
+            clock: ServerClock::default(),
+            tasks: BTreeMap::new(),
+            beat_every: BEAT_EVERY,
+            next_beat: None,
+            heard: None,
+        });
+        out.push(send(up::Body::Hello(self.hello())));
+        self.outbox.start_over();
+        for (attempt, run) in &mut self.runs {
+            if run.told == Told::Started {
+                self.outbox.push_passing(started(*attempt, run));
+            }
+        }
+    }
+
+    pub fn on_disconnected(&mut self) {
+        self.stream = None;
+    }
+
+    pub fn on_down(&mut self, now: Now, down: Down, out: &mut Vec<Act>) {
+        if self.stream.is_none() {
+            return;
+        }
+        match down.body {
+            Some(down::Body::Welcome(welcome)) => self.on_welcome(now, welcome, out),
+            Some(down::Body::Greet(greet)) => self.on_greet(greet, out),
+            Some(down::Body::Task(task)) => self.on_task(task, out),
+            Some(down::Body::Orders(orders)) => self.on_orders(now, orders.items, out),
+            Some(down::Body::Stop(stop)) => self.on_stop(now, stop, out),
+            Some(down::Body::Query(query)) => self.on_query(query, out),
+            Some(down::Body::Acks(acks)) => self.on_acks(acks.items, out),
+            Some(down::Body::BeatSeen(seen)) => self.on_beat_seen(now, seen, out),
+            Some(down::Body::ForgetTasks(_)) => self.stream_mut().tasks.clear(),
+            Some(down::Body::Goodbye(goodbye)) => out.push(Act::Redial { reason: goodbye.reason }),
+            // Something a newer server says.
+            None => {}
+        }
+    }
+
+    /// The task of an attempt runs. Answers whether it is still thought to.
+    pub fn on_started(&mut self, now: Now, attempt: i64, at: Timestamp) -> bool {
+        let Some(run) = self.runs.get_mut(&attempt) else { return false };
+        run.started_at = Some(at);
+        self.lasting.push_back((now.steady + LASTING, attempt));
+        true
+    }
+
+    /// The task of an attempt has ended, or was found not to run.
+    pub fn on_ended(&mut self, attempt: i64, outcome: model::Outcome) {
+        let Some(run) = self.runs.remove(&attempt) else { return };
+        self.slots.give_back();
+        self.end(attempt, run.shard, run.until, outcome, Kept::JournalAndFiles);
+    }
+
+    /// Whether there is room to keep more endings.
+    pub fn on_room(&mut self, room: bool) {
+        self.full = !room;
+    }
+
+    pub fn has_room(&self) -> bool {
+        !self.full
+    }
+
+    pub fn on_tick(&mut self, now: Now, out: &mut Vec<Act>) {
+        while self.lasting.front().is_some_and(|(due, _)| *due <= now.steady) {
+            let (_, attempt) = self.lasting.pop_front().expect("just looked at");
+            if let Some(run) = self.runs.get_mut(&attempt) {
+                run.told = Told::Started;
+                self.outbox.push_passing(started(attempt, run));
+            }
+        }
+        let running = self.slots.used();
+        let Some(stream) = &mut self.stream else { return };
+        if stream.next_beat.is_some_and(|at| at <= now.steady) {
+            stream.next_beat = Some(now.steady + stream.beat_every);
+            out.push(Act::Beat { sent_at: now.steady, running });
+        }
+        if let Some(server_now) = stream.clock.earliest(now.steady) {
+            self.graves.sweep(server_now);
+        }
+    }
+
+    /// When `on_tick` next has something to do.
+    pub fn next_tick(&self) -> Option<Timestamp> {
+        let lasting = self.lasting.front().map(|(due, _)| *due);
+        let beat = self.stream.as_ref().and_then(|stream| stream.next_beat);
+        lasting.into_iter().chain(beat).min()
+    }
+
+    /// Gives out the reports of everything told since the last time: to be called once after a few inputs.
+    pub fn flush(&mut self, out: &mut Vec<Act>) {
+        self.outbox.flush(self.stream.is_some(), out);
+    }
+
+    pub fn running(&self) -> u32 {
+        self.slots.used()
+    }
+
+    fn on_welcome(&mut self, now: Now, welcome: link::Welcome, out: &mut Vec<Act>) {
+        let stream = self.stream_mut();
+        stream.clock.sample(stream.said_hello, now.steady, Timestamp(welcome.now));
+        if welcome.beat_every_ms > 0 {
+            stream.beat_every = Span::millis(welcome.beat_every_ms.into()).max(BEAT_EVERY_MIN);
+        }
+        stream.next_beat = Some(now.steady);
+        let heard = stream.said_hello;
+        self.hear(heard, out);
+        if welcome.protocol != link::PROTOCOL {
+            let (server, version, agent) = (welcome.protocol, welcome.version, link::PROTOCOL);
+            out.push(Act::Note(Note::OtherProtocol { server, version, agent }));
+        }
+    }
+
+    fn on_beat_seen(&mut self, now: Now, seen: link::BeatSeen, out: &mut Vec<Act>) {
+        let sent_at = Timestamp(seen.sent_at);
+        let stream = self.stream_mut();
+        if sent_at < stream.said_hello || sent_at > now.steady {
+            return;
+        }
+        stream.clock.sample(sent_at, now.steady, Timestamp(seen.now));
+        self.hear(sent_at, out);
+    }
+
+    /// The server was there at `at`: leashed tasks may run on from then.
+    fn hear(&mut self, at: Timestamp, out: &mut Vec<Act>) {
+        let stream = self.stream_mut();
+        if stream.heard.is_some_and(|heard| heard >= at) {
+            return;
+        }
+        stream.heard = Some(at);
+        for (attempt, run) in &self.runs {
+            out.extend(run.leash.map(|leash| Act::MoveLeash { attempt: *attempt, until: at + leash }));
+        }
+    }
+
+    fn on_greet(&mut self, greet: link::Greet, out: &mut Vec<Act>) {
+        let link::Greet { shard, term } = greet;
+        if self.admit(shard, term, out) {
+            let running = self.runs.iter().filter(|(_, run)| run.shard == shard).map(|(id, run)| held(*id, run));
+            let held = running.chain(self.outbox.held(shard)).collect();
+            out.push(send(up::Body::TermStored(link::TermStored { shard, term, held })));
+            // The owner before may have died with a report in its hands.
+            self.outbox.push_all_again(Some(shard));
+        }
+    }
+
+    /// Whether this term is still honoured; a higher one is kept before anything else is done.
+    fn admit(&mut self, shard: u32, term: i64, out: &mut Vec<Act>) -> bool {
+        let known = self.terms.entry(shard).or_insert(i64::MIN);
+        if term < *known {
+            out.push(Act::Note(Note::StaleTerm { shard, term, known: *known }));
+            return false;
+        }
+        if term > *known {
+            *known = term;
+            out.push(Act::Persist(vec![Record::Term { shard, term }]));
+        }
+        true
+    }
+
+    fn on_query(&mut self, query: link::Query, out: &mut Vec<Act>) {
+        let link::Query { shard, term, attempts } = query;
+        // Whoever asks under an old term must hear neither yes nor no.
+        if !self.admit(shard, term, out) {
+            return;
+        }
+        let (mut here, mut not_here) = (Vec::new(), Vec::new());
+        for attempt in attempts {
+            let run = self.runs.get(&attempt).map(|run| held(attempt, run));
+            match run.or_else(|| self.outbox.held_of(attempt)) {
+                Some(held) => here.push(held),
+                None => not_here.push(attempt),
+            }
+            self.outbox.push_again(attempt);
+        }
+        out.push(send(up::Body::Answer(link::Answer { shard, term, here, not_here })));
+    }
+
+    fn on_acks(&mut self, acks: Vec<link::Ack>, out: &mut Vec<Act>) {
+        let mut settled = Vec::new();
+        let mut journalled = Vec::with_capacity(acks.len());
+        for link::Ack { attempt, seq } in acks {
+            if seq == ENDED {
+                match self.outbox.ack(attempt) {
+                    Some(Kept::JournalAndFiles) => {
+                        journalled.push(attempt);
+                        settled.push(Act::Settled { attempt });
+                    }
+                    Some(Kept::Journal) => journalled.push(attempt),
+                    Some(Kept::Nowhere) | None => {}
+                }
+            } else if let Some(run) = self.runs.get_mut(&attempt).filter(|run| run.told == Told::Started) {
+                run.told = Told::StartedAcked;
+            }
+        }
+        // An acknowledged ending may still wait to be written, if the server knew it from an earlier stream.
+        self.flush(out);
+        if !journalled.is_empty() {
+            out.push(Act::Persist(vec![Record::Acked(journalled)]));
+        }
+        out.append(&mut settled);
+    }
+
+    fn end(&mut self, attempt: i64, shard: u32, until: Timestamp, outcome: model::Outcome, kept: Kept) {
+        self.graves.insert(attempt, until);
+        let body = Some(link::report::Body::Ended(outcome.into()));
+        self.outbox.push(link::Report { attempt, seq: ENDED, shard, body }, until, kept);
+    }
+
+    fn hello(&self) -> link::Hello {
+        let profile = &self.profile;
+        link::Hello {
+            protocol: link::PROTOCOL,
+            version: profile.version.clone(),
+            name: profile.name.clone(),
+            pools: profile.pools.clone(),
+            labels: profile.labels.clone().into_iter().collect(),
+            slots: profile.slots,
+            rebooted: self.rebooted,
+        }
+    }
+
+    fn stream_mut(&mut self) -> &mut Stream {
+        self.stream.as_mut().expect("messages come over a stream")
+    }
+}
+
+fn held(attempt: i64, run: &Run) -> link::Held {
+    link::Held { attempt, shard: run.shard, started_at: run.started_at.map(|at| at.0) }
+}
+
+fn started(attempt: i64, run: &Run) -> link::Report {
+    let at = run.started_at.expect("only a started task is reported as such").0;
+    let body = Some(link::report::Body::Started(link::Started { at }));
+    link::Report { attempt, seq: STARTED, shard: run.shard, body }
+}
+
+fn send(body: up::Body) -> Act {
+    Act::Send(Up { body: Some(body) })
+}

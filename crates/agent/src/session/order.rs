@@ -1,0 +1,137 @@
+//! Orders and stops: what is started, what is answered without starting, and why.
+
+use model::{Outcome, Span, Timestamp, Usage, Verdict};
+use wire::link;
+use wire::task::{TaskBody, TaskKind};
+
+use super::{Act, Graves, Kept, Note, Now, Run, Session, StartOrder, Task, Told};
+
+/// An attempt stopped before it came is remembered for this long.
+const STOP_REMEMBERED: Span = Span::HOUR;
+
+/// An order that is answered without being started.
+struct Refusal {
+    verdict: Verdict,
+    why: &'static str,
+}
+
+const fn undelivered(why: &'static str) -> Refusal {
+    Refusal { verdict: Verdict::Undelivered, why }
+}
+
+impl Session {
+    pub(super) fn on_task(&mut self, task: link::Task, out: &mut Vec<Act>) {
+        let link::Task { version, job, job_name, body } = task;
+        let read = serde_json::from_slice::<TaskBody>(&body).map_err(|error| error.to_string());
+        if let Err(error) = &read {
+            out.push(Act::Note(Note::UnreadableTask { version, error: error.clone() }));
+        }
+        let task = read.map(|body| Task { job, job_name, body }.into());
+        self.stream_mut().tasks.insert(version, task);
+    }
+
+    pub(super) fn on_orders(&mut self, now: Now, orders: Vec<link::Order>, out: &mut Vec<Act>) {
+        for order in orders {
+            self.on_order(now, order, out);
+        }
+    }
+
+    fn on_order(&mut self, now: Now, order: link::Order, out: &mut Vec<Act>) {
+        let (attempt, shard) = (order.attempt, order.shard);
+        let honoured = self.admit(shard, order.term, out);
+        if self.runs.contains_key(&attempt) {
+            return;
+        }
+        if self.graves.contains(attempt) {
+            return self.on_repeat(now, &order);
+        }
+        let server_now = self.stream_mut().clock.latest(now.steady);
+        let until = Graves::until(Timestamp(order.start_by), server_now.unwrap_or(Timestamp(order.start_by)));
+        match self.judge(&order, honoured, server_now) {
+            Ok(Some(start)) => {
+                let leash = order.leash_us.map(Span);
+                self.runs.insert(attempt, Run { shard, until, leash, started_at: None, told: Told::Nothing });
+                let leash_until = leash.and_then(|leash| self.stream_mut().heard.map(|heard| heard + leash));
+                out.push(Act::Start(Box::new(StartOrder { order, task: start, leash_until, until })));
+            }
+            Ok(None) => self.end(attempt, shard, until, ended_at_once(now.wall), Kept::Journal),
+            Err(Refusal { verdict, why }) => {
+                out.push(Act::Note(Note::NotStarted { attempt, why }));
+                let kept = if self.full { Kept::Nowhere } else { Kept::Journal };
+                self.end(attempt, shard, until, Outcome::of(verdict, why, now.wall), kept);
+            }
+        }
+    }
+
+    /// The task to start; none if there is nothing to run.
+    fn judge(
+        &mut self,
+        order: &link::Order,
+        honoured: bool,
+        server_now: Option<Timestamp>,
+    ) -> Result<Option<std::sync::Arc<Task>>, Refusal> {
+        if !honoured {
+            return Err(undelivered("it was ordered by a server that no longer owns its shard"));
+        }
+        if server_now.is_none_or(|server_now| server_now.0 > order.start_by) {
+            return Err(undelivered("it arrived too late to be started"));
+        }
+        if self.full {
+            return Err(undelivered("the agent has no room to keep another result"));
+        }
+        let task = match self.stream_mut().tasks.get(&order.version) {
+            Some(Ok(task)) => task,
+            Some(Err(_)) => {
+                return Err(Refusal {
+                    verdict: Verdict::Refused,
+                    why: "this version of the agent cannot read the task",
+                });
+            }
+            None => return Err(undelivered("it came without its task")),
+        };
+        if task.body.kind == TaskKind::Noop {
+            return Ok(None);
+        }
+        let task = task.clone();
+        if !self.slots.take() {
+            return Err(Refusal { verdict: Verdict::Refused, why: "all slots of the agent are in use" });
+        }
+        Ok(Some(task))
+    }
+
+    /// It has ended here before. Whoever asks again has not got the ending, or has lost it.
+    fn on_repeat(&mut self, now: Now, order: &link::Order) {
+        let attempt = order.attempt;
+        if !self.outbox.push_again(attempt) {
+            let why = "it had ended here and its result was acknowledged and dropped";
+            let outcome = Outcome::of(Verdict::Lost, why, now.wall);
+            self.end(attempt, order.shard, Timestamp(order.start_by), outcome, Kept::Nowhere);
+        }
+    }
+
+    pub(super) fn on_stop(&mut self, now: Now, stop: link::Stop, out: &mut Vec<Act>) {
+        let link::Stop { attempt, by, grace_us, shard } = stop;
+        if self.runs.contains_key(&attempt) {
+            return out.push(Act::Stop { attempt, by, grace: Span(grace_us) });
+        }
+        if self.outbox.push_again(attempt) {
+            return;
+        }
+        let server_now = self.stream_mut().clock.latest(now.steady).unwrap_or(now.wall);
+        let message = format!("stopped by {by} before it reached the agent");
+        let outcome = Outcome::of(Verdict::Stopped, message, now.wall);
+        self.end(attempt, shard, server_now + STOP_REMEMBERED, outcome, Kept::Journal);
+    }
+}
+
+fn ended_at_once(at: Timestamp) -> Outcome {
+    Outcome {
+        verdict: Verdict::Succeeded,
+        exit_code: Some(0),
+        message: None,
+        outputs: None,
+        started_at: Some(at),
+        ended_at: at,
+        usage: Usage::default(),
+    }
+}
