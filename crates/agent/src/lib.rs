@@ -1,7 +1,9 @@
 //! Runs the work that servers order: owns its processes, keeps what they print and how they end.
 //! Never decides what is due, and never forgets a result before it is acknowledged.
 
+pub mod data;
 pub mod process;
 pub mod session;
 pub mod shim;
 mod slots;
+pub mod spool;
