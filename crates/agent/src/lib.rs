@@ -3,6 +3,8 @@
 
 pub mod data;
 pub mod process;
+mod runners;
+pub mod runtime;
 pub mod session;
 pub mod shim;
 mod slots;

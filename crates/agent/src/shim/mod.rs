@@ -44,6 +44,7 @@ use nix::sys::signal::SigSet;
 pub(crate) use claim::Claim;
 pub use clock::boot_micros;
 pub(crate) use frame::{FRAME_MAX, HEADER, parse_header};
+pub(crate) use log::Log;
 pub use frame::{Frame, Stream};
 pub use order::ShimOrder;
 pub use outputs::{NAME_BYTES_MAX, OUTPUT_BYTES_MAX, OUTPUTS_MAX};

@@ -1,0 +1,113 @@
+//! Turns a task and its order into what can be run, and what became of it into an outcome. Only translates: nothing
+//! here starts anything.
+
+mod arguments;
+mod environment;
+mod outcome;
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use model::Span;
+use serde_json::{Map, Value};
+use wire::task::{Lang, TaskKind};
+
+pub(crate) use outcome::{of_ending, of_orphan};
+
+use crate::process::{ScriptError, ScriptKind, Scripts};
+use crate::session::StartOrder;
+use crate::shim::ShimOrder;
+
+/// Why the agent will not run a task. Trying again here would not help.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum NotRunnable {
+    #[error("the parameters of the instance are no JSON object")]
+    Params(#[source] serde_json::Error),
+    #[error("the task names no program")]
+    NoProgram,
+    #[error("{name:?} cannot be a variable: {why}")]
+    Variable { name: String, why: &'static str },
+    #[error("an argument holds a zero byte")]
+    Argument,
+    #[error(transparent)]
+    Script(#[from] ScriptError),
+}
+
+/// What the machine offers to every task.
+#[derive(Debug)]
+pub(crate) struct Runners {
+    pub(crate) scripts: Scripts,
+    /// Where a task starts that names no directory.
+    pub(crate) work_dir: PathBuf,
+    /// The limit of open files the agent was started with.
+    pub(crate) open_files: Option<u64>,
+    pub(crate) cgroup: Option<PathBuf>,
+}
+
+impl Runners {
+    /// The order for a shim; only for tasks that are processes.
+    pub(crate) fn prepare(&self, start: &StartOrder) -> Result<ShimOrder, NotRunnable> {
+        let body = &start.task.body;
+        let params = params(start)?;
+        let argv = self.argv(&body.kind, &params)?;
+        let mut order = ShimOrder::new(start.order.attempt, argv);
+        order.cwd = body.cwd.as_ref().map_or_else(|| self.work_dir.clone(), PathBuf::from);
+        order.env = environment::environment(start, &params, |name| std::env::var_os(name))?;
+        order.timeout = start.order.timeout_us.map(|us| Duration::from(Span(us)));
+        order.grace = Span(start.order.stop_grace_us).into();
+        order.log_bytes_max = body.log.max_bytes;
+        order.log_lines_max = body.log.max_lines;
+        // The steady clock of a session is the boot clock a shim goes by.
+        order.leash = start.leash_until.map(|until| until.0.max(0) as u64);
+        order.cgroup = self.cgroup.clone();
+        order.open_files = self.open_files;
+        Ok(order)
+    }
+
+    fn argv(&self, kind: &TaskKind, params: &Map<String, Value>) -> Result<Vec<OsString>, NotRunnable> {
+        let (mut argv, args) = match kind {
+            TaskKind::Script { lang, source, args } => {
+                (self.scripts.prepare(script_kind(*lang), source.as_bytes())?, &args[..])
+            }
+            TaskKind::Command { argv } => {
+                let (program, args) = argv.split_first().ok_or(NotRunnable::NoProgram)?;
+                (vec![program.into()], args)
+            }
+            TaskKind::Noop | TaskKind::Http(_) => return Err(NotRunnable::NoProgram),
+        };
+        argv.extend(args.iter().map(|arg| OsString::from(arguments::fill(arg, params))));
+        if argv.iter().any(|arg| arg.as_encoded_bytes().contains(&0)) {
+            return Err(NotRunnable::Argument);
+        }
+        Ok(argv)
+    }
+}
+
+/// The task's parameters with those of the instance laid over them.
+pub(crate) fn params(start: &StartOrder) -> Result<Map<String, Value>, NotRunnable> {
+    let mut params = start.task.body.params.clone();
+    if !start.order.params.is_empty() {
+        let own: Map<String, Value> = serde_json::from_slice(&start.order.params).map_err(NotRunnable::Params)?;
+        params.extend(own);
+    }
+    Ok(params)
+}
+
+fn script_kind(lang: Lang) -> ScriptKind {
+    match lang {
+        Lang::Shell => ScriptKind::Shell,
+        Lang::Python => ScriptKind::Python,
+        Lang::Node => ScriptKind::Node,
+        Lang::Php => ScriptKind::Php,
+        Lang::Powershell => ScriptKind::PowerShell,
+    }
+}
+
+/// As text where it is text, else as JSON.
+fn plain(value: &Value) -> String {
+    match value {
+        Value::String(text) => text.clone(),
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::Array(_) | Value::Object(_) => value.to_string(),
+    }
+}

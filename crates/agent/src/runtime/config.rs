@@ -1,0 +1,87 @@
+//! How an agent is set up.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use crate::data::DataError;
+use crate::process::Starter;
+use crate::session::Profile;
+use crate::spool::SpoolLimits;
+
+#[derive(Clone, Debug)]
+pub struct AgentConfig {
+    /// The agent's own directory.
+    pub data: PathBuf,
+    pub server: ServerAddress,
+    /// Needed only until the agent has an identity.
+    pub token: Option<JoinToken>,
+    pub profile: Profile,
+    pub shim: Starter,
+    /// Where a delegated cgroup v2 directory is, tasks get groups of their own in it.
+    pub cgroup: Option<PathBuf>,
+    /// The longest pause between two tries to reach the server.
+    pub redial_max: Duration,
+    /// Output that no server took is dropped after this long.
+    pub log_keep: Duration,
+    pub spool: SpoolLimits,
+}
+
+impl AgentConfig {
+    pub fn new(data: impl Into<PathBuf>, server: ServerAddress, profile: Profile) -> AgentConfig {
+        AgentConfig {
+            data: data.into(),
+            server,
+            token: None,
+            profile,
+            shim: Starter::nearest(),
+            cgroup: None,
+            redial_max: Duration::from_secs(2),
+            log_keep: Duration::from_secs(7 * 24 * 3600),
+            spool: SpoolLimits::default(),
+        }
+    }
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum ServerAddress {
+    /// Such as `http://host:port`.
+    Fixed(String),
+    /// A file whose first line is the address; read again at each try, because a restarted server may have moved.
+    Written(PathBuf),
+}
+
+/// Lets an agent join once.
+#[derive(Clone, PartialEq, Eq)]
+pub enum JoinToken {
+    Given(String),
+    /// The first line of a file.
+    Written(PathBuf),
+}
+
+impl std::fmt::Debug for JoinToken {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            JoinToken::Given(_) => write!(f, "Given(…)"),
+            JoinToken::Written(path) => write!(f, "Written({path:?})"),
+        }
+    }
+}
+
+/// Why an agent cannot run at all. A server that cannot be reached is no reason.
+#[derive(Debug, thiserror::Error)]
+pub enum AgentError {
+    #[error(transparent)]
+    Data(#[from] DataError),
+    #[error("cannot {doing}")]
+    Io {
+        doing: &'static str,
+        #[source]
+        source: std::io::Error,
+    },
+}
+
+impl AgentError {
+    pub(crate) fn io(doing: &'static str) -> impl FnOnce(std::io::Error) -> AgentError {
+        move |source| AgentError::Io { doing, source }
+    }
+}
