@@ -6,8 +6,8 @@ use super::civil::month_len;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(super) enum Days {
     Any,
-    Weekdays(u8),
-    MonthDays(u32),
+    OfWeek(u8),
+    OfMonth(u32),
     /// Crontab with both day fields restricted: one of them is enough.
     Either {
         month_days: u32,
@@ -94,8 +94,8 @@ impl Days {
     pub(super) fn in_month(&self, month: Month) -> u32 {
         match *self {
             Days::Any => month.all(),
-            Days::Weekdays(weekdays) => month.weekly(weekdays),
-            Days::MonthDays(days) => days & month.all(),
+            Days::OfWeek(weekdays) => month.weekly(weekdays),
+            Days::OfMonth(days) => days & month.all(),
             Days::Either { month_days, weekdays } => month_days & month.all() | month.weekly(weekdays),
             Days::Both { month_days, weekdays } => month_days & month.weekly(weekdays),
             Days::Last { before } => month.bit(month.len as i32 - i32::from(before)),

@@ -120,8 +120,8 @@ impl Pattern {
         if self.months == ALL_MONTHS && self.years.is_none() {
             match self.days {
                 Days::Any => return Some(day),
-                Days::Weekdays(weekdays) => {
-                    let week = u32::from(weekdays) * 0x81 >> weekday_of(day);
+                Days::OfWeek(weekdays) => {
+                    let week = (u32::from(weekdays) * 0x81) >> weekday_of(day);
                     return Some(day + i64::from(week.trailing_zeros())).filter(|day| *day <= LAST_DAY);
                 }
                 _ => {}

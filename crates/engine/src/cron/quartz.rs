@@ -130,7 +130,7 @@ impl Draft {
             // Having served January, Quartz looks at the same day of February, and skips to March where there is none.
             return Ok(Days::NearestWorkday { day: days.trailing_zeros() as u8, february: months & 2 == 0 });
         }
-        Ok(if days == 0xffff_fffe { Days::Any } else { Days::MonthDays(days) })
+        Ok(if days == 0xffff_fffe { Days::Any } else { Days::OfMonth(days) })
     }
 
     fn weekdays(&self) -> Result<Days, CronError> {
@@ -146,7 +146,7 @@ impl Draft {
         if self.last_weekday {
             return Ok(Days::LastWeekday(days.trailing_zeros() as u8 - 1));
         }
-        Ok(if days == 0xfe { Days::Any } else { Days::Weekdays((days >> 1) as u8) })
+        Ok(if days == 0xfe { Days::Any } else { Days::OfWeek((days >> 1) as u8) })
     }
 
     fn refuse(&self, field: Field, message: &str) -> CronError {

@@ -60,8 +60,8 @@ fn nickname(expression: &str, name: &str) -> Result<Pattern, CronError> {
 fn days(month_days: u32, weekdays: u8, agree: bool) -> Days {
     match (month_days == ALL_MONTH_DAYS, weekdays == ALL_WEEKDAYS) {
         (true, true) => Days::Any,
-        (_, true) if agree => Days::MonthDays(month_days),
-        (true, _) if agree => Days::Weekdays(weekdays),
+        (_, true) if agree => Days::OfMonth(month_days),
+        (true, _) if agree => Days::OfWeek(weekdays),
         _ if agree => Days::Both { month_days, weekdays },
         _ => Days::Either { month_days, weekdays },
     }

@@ -48,9 +48,9 @@ fn set(field: &str, min: i8, max: i8, names: &str) -> Option<BTreeSet<i8>> {
         // A starred week has seven days, though 7 may be written.
         let to = if span == "*" && max == 7 { 6 } else { to };
         let step: u64 = step.unwrap_or("1").parse().ok()?;
-        set.extend((from..=to).filter(|value| (value - from) as u64 % step == 0));
+        set.extend((from..=to).filter(|value| ((value - from) as u64).is_multiple_of(step)));
     }
-    Some(set)
+    set.iter().all(|value| (min..=max).contains(value)).then_some(set)
 }
 
 fn value(text: &str, names: &str) -> Option<i8> {

@@ -21,7 +21,9 @@ pub struct Unreadable {
     pub expression: String,
 }
 
-/// All fires in `[from, to)`, in order. Times are microseconds UTC.
+/// All fires in `[from, to)`, in order. Times are microseconds UTC. Under [`DstRule::Quartz`] these are the fires of a
+/// trigger that has been running since before the window; where two hours are skipped at once (Antarctica/Troll) Quartz
+/// loses a fire behind the gap that is listed here.
 pub fn fires(
     dialect: CronDialect,
     expression: &str,

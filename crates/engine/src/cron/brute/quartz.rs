@@ -21,8 +21,8 @@ pub(super) fn read(expression: &str) -> Option<Meaning> {
     let fields: Vec<&str> = text.split([' ', '\t']).filter(|field| !field.is_empty()).collect();
     let field = |place: usize| fields.get(place).map(|field| field.trim_matches(|c: char| c <= ' '));
     let small = |place, min, max, names| -> Option<BTreeSet<i8>> {
-        let values = set(field(place)?, Field { min, max, names })?;
-        Some(values.into_iter().map(|value| value as i8).collect())
+        let values = set(field(place)?, Field { min, max, names })?.into_iter();
+        values.map(|value| (min..=max).contains(&value).then_some(value as i8)).collect()
     };
     let years = match field(6) {
         Some(years) => Some(set(years, Field { min: 1970, max: 2299, names: "" })?),
@@ -40,7 +40,8 @@ pub(super) fn read(expression: &str) -> Option<Meaning> {
 
 /// A day field that leaves the choice to the other one, by `?` or by the number Quartz keeps for it.
 fn is_open(field: &str) -> bool {
-    items(field).any(|item| item.starts_with('?') || item == "98" || item.starts_with("98#"))
+    let by_number = |item| leading(item) == Some(98) && !after_number(item).starts_with(['-', '/']);
+    items(field).any(|item| item.starts_with('?') || by_number(item))
 }
 
 fn items(field: &str) -> impl Iterator<Item = &str> {
@@ -50,10 +51,13 @@ fn items(field: &str) -> impl Iterator<Item = &str> {
 fn day_of_month(field: &str) -> Option<Day> {
     if let Some(rest) = field.strip_prefix('L') {
         let before = rest.trim_matches(['-', 'W']);
-        let before = if before.is_empty() { 0 } else { before.parse().ok()? };
+        let before = if before.is_empty() { 0 } else { before.parse().ok().filter(|days| (0..=30).contains(days))? };
         return Some(if rest.ends_with('W') { Day::WorkdayBeforeLast(before) } else { Day::BeforeLast(before) });
     }
     let days = set(field, Field { min: 1, max: 31, names: "" })?;
+    if !days.iter().all(|day| (1..=31).contains(day)) {
+        return None;
+    }
     if items(field).any(|item| after_number(item).starts_with('W')) {
         return Some(Day::WorkdayNear(*days.first()?));
     }
@@ -79,6 +83,10 @@ fn day_of_week(field: &str) -> Option<Day> {
 
 fn after_number(item: &str) -> &str {
     item.trim_start_matches(|c: char| c.is_ascii_digit())
+}
+
+fn leading(item: &str) -> Option<i32> {
+    item[..item.len() - after_number(item).len()].parse().ok()
 }
 
 /// What follows the leading number or three-letter name.
@@ -124,7 +132,6 @@ fn name(text: &str, kind: Field) -> Option<i32> {
 
 /// `5`, `5-9`, `5-9/2`, `5/2`; 99 stands for the star, and 98 for the open sign, which has no values.
 fn numbers(item: &str, kind: Field) -> Option<Vec<i32>> {
-    let leading = |text: &str| text[..text.len() - after_number(text).len()].parse::<i32>().ok();
     let rest = after_number(item);
     let (from, star) = match leading(item)? {
         99 if !rest.starts_with('#') => (kind.min, true),
@@ -148,7 +155,7 @@ fn round(from: i32, to: i32, step: i32, kind: Field) -> Option<Vec<i32>> {
         return Some(vec![from]);
     }
     let size = kind.max - kind.min + 1;
-    let end = if to < from { to + size } else { to.min(kind.max) };
+    let end = if to < from { to.saturating_add(size) } else { to.min(kind.max) };
     let wrapped = |value| if value > kind.max { value - size } else { value };
     Some((from..=end).step_by(usize::try_from(step).ok()?).map(wrapped).collect())
 }
