@@ -50,6 +50,8 @@ pub trait Reads: Send + Sync {
     fn counts(&self, from: Timestamp, to: Timestamp, by: Instant) -> Result<Vec<(State, u64)>, StoreError>;
     /// Up to which planned time everything is decided.
     fn horizon(&self, by: Instant) -> Result<Timestamp, StoreError>;
+    /// Instances that may run at once in the whole installation; none for no bound.
+    fn global_limit(&self, by: Instant) -> Result<Option<u32>, StoreError>;
 }
 
 #[derive(Clone, Debug, Default)]

@@ -194,6 +194,10 @@ impl Reads for MemoryStore {
     fn horizon(&self, _by: Instant) -> Result<Timestamp, StoreError> {
         self.read(|state| state.shards.values().map(|standing| standing.horizon).min().unwrap_or_default())
     }
+
+    fn global_limit(&self, _by: Instant) -> Result<Option<u32>, StoreError> {
+        self.read(|state| state.global_limit.get(&()).copied().flatten())
+    }
 }
 
 fn wants_job(filter: &JobFilter, job: &JobRecord) -> bool {

@@ -245,6 +245,13 @@ impl Reads for SqliteReads {
             Ok(select.query_row([], |row| row.get(0).map(Timestamp))?)
         })
     }
+
+    fn global_limit(&self, by: Instant) -> Result<Option<u32>, StoreError> {
+        self.with(by, |conn| {
+            let mut select = conn.prepare_cached("select max(value) from meta where key = 'global_limit'")?;
+            Ok(select.query_row([], |row| row.get(0))?)
+        })
+    }
 }
 
 fn one_job(conn: &Connection, which: &str, values: &[&dyn rusqlite::ToSql]) -> Result<Option<JobRecord>, StoreError> {
