@@ -136,7 +136,11 @@ fn split(frames: &[Frame]) -> impl Iterator<Item = &[Frame]> {
     let mut rest = frames;
     std::iter::from_fn(move || {
         let mut bytes = 0;
-        let fits = |frame: &&Frame| std::mem::replace(&mut bytes, bytes + FRAME_HEAD + frame.bytes.len()) <= RECORD_BYTES;
+        let fits = |frame: &&Frame| {
+            let before = bytes;
+            bytes += FRAME_HEAD + frame.bytes.len();
+            before <= RECORD_BYTES
+        };
         let (piece, after) = rest.split_at(rest.iter().take_while(fits).count());
         rest = after;
         (!piece.is_empty()).then_some(piece)

@@ -33,6 +33,6 @@ impl From<LogFrame> for Frame {
             link::Stream::Stderr => Stream::Stderr,
             link::Stream::Marker => Stream::Marker,
         };
-        Frame { stream, at: Timestamp(frame.at), bytes: frame.bytes }
+        Frame { stream, at: Timestamp(frame.at), bytes: frame.bytes.into() }
     }
 }

@@ -71,7 +71,8 @@ pub struct LogStore {
     /// None: being closed.
     batches: Option<mpsc::Sender<Batch>>,
     jobs: SyncSender<Job>,
-    threads: Vec<JoinHandle<()>>,
+    /// The writing and the flushing one.
+    threads: Option<(JoinHandle<()>, JoinHandle<()>)>,
 }
 
 impl LogStore {
@@ -81,7 +82,7 @@ impl LogStore {
         let (jobs, syncing) = sync::spawn(options.sync)?;
         let shelf = Arc::new(Shelf::open(dir, options, jobs.clone())?);
         let (batches, writing) = write::spawn(Arc::clone(&shelf))?;
-        Ok(Arc::new(LogStore { shelf, batches: Some(batches), jobs, threads: vec![writing, syncing] }))
+        Ok(Arc::new(LogStore { shelf, batches: Some(batches), jobs, threads: Some((writing, syncing)) }))
     }
 
     /// Wakes when more of the attempt's log is written.
@@ -98,12 +99,11 @@ impl Drop for LogStore {
     /// Waits until all that was taken is written and flushed.
     fn drop(&mut self) {
         self.batches = None;
-        for thread in self.threads.drain(..) {
-            // The writing thread is over when its senders are; only then has the other seen all its work.
-            if thread.thread().name() == Some("log-sync") {
-                let _ = self.jobs.send(Job::Stop);
-            }
-            if thread.join().is_err() {
+        if let Some((writing, syncing)) = self.threads.take() {
+            let written = writing.join();
+            // Only now has the other been given all its work.
+            let _ = self.jobs.send(Job::Stop);
+            if written.and(syncing.join()).is_err() {
                 tracing::error!("a thread of the log store panicked");
             }
         }

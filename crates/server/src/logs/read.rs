@@ -182,6 +182,6 @@ impl Reading {
     }
 
     fn flow(&self) -> ControlFlow<()> {
-        if self.room == 0 { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+        if self.room == 0 && !self.chunk.frames.is_empty() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
     }
 }

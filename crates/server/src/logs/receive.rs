@@ -12,7 +12,7 @@ use wire::link::{LogDown, LogUp};
 use super::LogStore;
 use super::append::Incoming;
 use super::record::FRAME_MAX;
-use super::write::Batch;
+use super::write::{Batch, Outcome};
 
 /// Messages and bytes of one agent that may go into one write.
 const BATCH_MESSAGES: usize = 64;
@@ -67,7 +67,7 @@ impl LogStore {
         Ok(())
     }
 
-    async fn write(&self, incoming: Vec<Incoming>) -> Result<Vec<u64>, Status> {
+    async fn write(&self, incoming: Vec<Incoming>) -> Outcome {
         let gone = || Status::unavailable("the log store is closed");
         let (done, outcome) = oneshot::channel();
         self.batches().send(Batch { incoming, done }).await.map_err(|_| gone())?;

@@ -50,7 +50,7 @@ pub(super) fn encode(out: &mut Vec<u8>, sync: &SyncWord, label: Label, frames: &
     out.extend_from_slice(&label.attempt.0.to_le_bytes());
     out.extend_from_slice(&label.first.to_le_bytes());
     out.extend_from_slice(&label.upto.to_le_bytes());
-    out.push(u8::from(label.last) * LAST | u8::from(label.gap) * GAP);
+    out.push((u8::from(label.last) * LAST) | (u8::from(label.gap) * GAP));
     for frame in frames {
         out.push(match frame.stream {
             Stream::Stdout => 0,

@@ -100,5 +100,10 @@ impl Runs {
 
 fn enough(runs: &[Run], bytes: usize) -> usize {
     let mut sum = 0;
-    runs.iter().take_while(|run| std::mem::replace(&mut sum, sum + run.length as usize) <= bytes).count()
+    let fits = |run: &&Run| {
+        let before = sum;
+        sum += run.length as usize;
+        before <= bytes
+    };
+    runs.iter().take_while(fits).count()
 }

@@ -88,7 +88,11 @@ impl Open {
             tracing::warn!(segment = number, places = walked.damaged, "a log segment is damaged; the rest is kept");
         }
         if walked.sound_to < about.len() {
-            tracing::info!(segment = number, bytes = about.len() - walked.sound_to, "cut the torn end of a log segment");
+            tracing::info!(
+                segment = number,
+                bytes = about.len() - walked.sound_to,
+                "cut the torn end of a log segment"
+            );
             file.set_len(walked.sound_to)?;
         }
         Ok(Some(Open { number, wet: Arc::new(Wet::new(file)), sync, end: walked.sound_to, runs, oldest, newest }))

@@ -16,9 +16,11 @@ const QUEUE: usize = 32;
 
 pub(super) struct Batch {
     pub(super) incoming: Vec<Incoming>,
-    /// For each message, up to which number its attempt is kept.
-    pub(super) done: oneshot::Sender<Result<Vec<u64>, Status>>,
+    pub(super) done: oneshot::Sender<Outcome>,
 }
+
+/// For each message, up to which number its attempt is kept.
+pub(super) type Outcome = Result<Vec<u64>, Status>;
 
 pub(super) fn spawn(shelf: Arc<Shelf>) -> io::Result<(mpsc::Sender<Batch>, JoinHandle<()>)> {
     let (batches, queue) = mpsc::channel(QUEUE);
@@ -44,7 +46,7 @@ fn run(shelf: &Shelf, mut queue: mpsc::Receiver<Batch>) {
     }
 }
 
-fn answer(waiting: Vec<(oneshot::Sender<Result<Vec<u64>, Status>>, usize)>, outcome: Result<Vec<u64>, Status>) {
+fn answer(waiting: Vec<(oneshot::Sender<Outcome>, usize)>, outcome: Outcome) {
     let mut numbers = outcome.map(Vec::into_iter);
     for (done, count) in waiting {
         let part = match &mut numbers {
