@@ -15,7 +15,7 @@ pub enum Error {
 
 #[derive(Debug, thiserror::Error)]
 pub enum BadSettings {
-    #[error("{0:?} is not the address of a server; write it like http://127.0.0.1:7180")]
+    #[error("{0:?} is not the address of a server; write it like http://127.0.0.1:7070")]
     Url(String),
     #[error("the token has characters no token has; was it copied whole?")]
     Token,

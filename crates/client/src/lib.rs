@@ -24,7 +24,7 @@ pub struct Settings {
 }
 
 impl Settings {
-    pub const DEFAULT_URL: &str = "http://127.0.0.1:7180";
+    pub const DEFAULT_URL: &str = "http://127.0.0.1:7070";
 
     pub fn new(url: impl Into<String>, token: Option<String>) -> Settings {
         Settings { url: url.into(), token, timeout: Duration::from_secs(60) }

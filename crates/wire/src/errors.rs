@@ -78,7 +78,7 @@ catalogue! {
     NoLog            "E0406" 404 "the log is not there any more" "Logs are dropped when their time to be kept is over; keep them longer in the configuration.";
 
     // E05: agents and pools
-    NoSuchAgent      "E0501" 404 "there is no such agent" "List them with `duly agent list`.";
+    NoSuchAgent      "E0501" 404 "there is no such agent" "List them with `duly agents list`.";
     AgentBusy        "E0502" 409 "the agent still has work" "Drain it and wait until nothing runs there, then remove it.";
     NoSuchPool       "E0503" 404 "there is no such pool" "List them with `duly pool list`.";
     PoolInUse        "E0504" 409 "the pool is still used" "Move its jobs and agents to another pool first.";

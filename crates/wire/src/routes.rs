@@ -94,11 +94,11 @@ routes! {
     POOL_LIST        "pool_list"        Get    "/pools"                     Read    ["pool list"];
     POOL_PUT         "pool_put"         Put    "/pools/{name}"              Admin   ["pool set"];
     POOL_DELETE      "pool_delete"      Delete "/pools/{name}"              Admin   ["pool delete"];
-    AGENT_LIST       "agent_list"       Get    "/agents"                    Read    ["agent list"];
-    AGENT_SHOW       "agent_show"       Get    "/agents/{id}"               Read    ["agent show"];
-    AGENT_DRAIN      "agent_drain"      Post   "/agents/{id}/drain"         Admin   ["agent drain"];
-    AGENT_UNDRAIN    "agent_undrain"    Post   "/agents/{id}/undrain"       Admin   ["agent undrain"];
-    AGENT_REMOVE     "agent_remove"     Delete "/agents/{id}"               Admin   ["agent remove"];
+    AGENT_LIST       "agent_list"       Get    "/agents"                    Read    ["agents list"];
+    AGENT_SHOW       "agent_show"       Get    "/agents/{id}"               Read    ["agents show"];
+    AGENT_DRAIN      "agent_drain"      Post   "/agents/{id}/drain"         Admin   ["agents drain"];
+    AGENT_UNDRAIN    "agent_undrain"    Post   "/agents/{id}/undrain"       Admin   ["agents undrain"];
+    AGENT_REMOVE     "agent_remove"     Delete "/agents/{id}"               Admin   ["agents remove"];
     JOIN_TOKEN       "join_token"       Post   "/join-tokens"               Admin   ["join-token"];
     LIMIT_SHOW       "limit_show"       Get    "/limits"                    Read    ["limit show"];
     LIMIT_PUT        "limit_put"        Put    "/limits"                    Admin   ["limit set"];

@@ -26,7 +26,7 @@ pub use self::policy::{
 };
 pub use self::retry::{RetryForm, RetryMap};
 pub use self::task::{Argv, HttpForm, LogMap, ScriptForm, ScriptMap};
-pub use self::text::{export, parse_json, parse_yaml};
+pub use self::text::{export, locate, parse_json, parse_yaml, parse_yaml_unchecked};
 pub(crate) use self::trigger::words;
 pub use self::trigger::{
     AfterForm, AfterMap, CronForm, CronMap, DelayForm, DelayMap, Dialect, DstForm, DstMap, DstWord, EveryForm,

@@ -210,13 +210,13 @@ impl JobBody {
         self.exit = (task.exit != ExitCodes::default()).then(|| task.exit.clone());
     }
 
-    /// Puts the text of named script files in their place; `read` gets the path as written.
-    pub fn inline_files<E>(&mut self, mut read: impl FnMut(&str) -> Result<String, E>) -> Result<(), E> {
-        for (_, lang) in SCRIPTS {
+    /// Puts the text of named script files in their place; `read` gets the key (`python.file`) and the path as written.
+    pub fn inline_files<E>(&mut self, mut read: impl FnMut(&str, &str) -> Result<String, E>) -> Result<(), E> {
+        for (key, lang) in SCRIPTS {
             if let Some(ScriptForm::Long(map)) = self.script_mut(lang)
                 && let (None, Some(file)) = (&map.source, &map.file)
             {
-                map.source = Some(read(file)?);
+                map.source = Some(read(&format!("{key}.file"), file)?);
                 map.file = None;
             }
         }

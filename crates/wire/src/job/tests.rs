@@ -462,7 +462,7 @@ fn script_files_are_put_in_place_before_sending() {
         ..JobBody::default()
     };
     assert_eq!(body.check()[0].path, "python.file");
-    body.inline_files(|path| Ok::<_, ()>(format!("# {path}"))).unwrap();
+    body.inline_files(|key, path| Ok::<_, ()>(format!("# {key} {path}"))).unwrap();
     assert_eq!(body.check(), []);
-    assert_eq!(body.normal().unwrap().python, Some(ScriptForm::Short("# x.py".into())));
+    assert_eq!(body.normal().unwrap().python, Some(ScriptForm::Short("# python.file x.py".into())));
 }

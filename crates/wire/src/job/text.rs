@@ -8,6 +8,15 @@ use crate::problem::Fault;
 
 /// Every job of a YAML file, or every fault in it. Each fault's path begins with `jobs[n]`, its number in the file.
 pub fn parse_yaml(text: &str) -> Result<Vec<JobBody>, Vec<Fault>> {
+    read_yaml(text, JobBody::check)
+}
+
+/// The same without a look at what the values mean: for bodies that are completed before they are checked.
+pub fn parse_yaml_unchecked(text: &str) -> Result<Vec<JobBody>, Vec<Fault>> {
+    read_yaml(text, |_| Vec::new())
+}
+
+fn read_yaml(text: &str, check: impl Fn(&JobBody) -> Vec<Fault>) -> Result<Vec<JobBody>, Vec<Fault>> {
     if text.len() > FILE_MAX {
         return Err(vec![Fault::new(Code::OverSize, "", format!("the file is larger than {FILE_MAX} bytes"))]);
     }
@@ -19,13 +28,18 @@ pub fn parse_yaml(text: &str) -> Result<Vec<JobBody>, Vec<Fault>> {
         match document {
             Ok(body) => {
                 let here = format!("jobs[{n}]");
-                faults.extend(body.check().into_iter().map(|fault| lines.place(n, fault).below(&here)));
+                faults.extend(check(&body).into_iter().map(|fault| lines.place(n, fault).below(&here)));
                 jobs.push(body);
             }
             Err(error) => faults.push(lines.place_error(n, &error)),
         }
     }
     if faults.is_empty() { Ok(jobs) } else { Err(faults) }
+}
+
+/// Adds to a fault found later (by the server, say) its place in the YAML text: document `n`, path relative to the job.
+pub fn locate(text: &str, n: usize, fault: Fault) -> Fault {
+    Lines::of(text).place(n, fault)
 }
 
 /// One job, or a list of them.

@@ -1,0 +1,92 @@
+//! `duly token …`, `duly login`, `duly logout`
+
+use std::path::PathBuf;
+
+use clap::{Args, Subcommand};
+use wire::Length;
+use wire::api::{SessionBody, TokenBody};
+
+use crate::failure::Done;
+use crate::table::{Rows, plain};
+use crate::{Session, files};
+
+#[derive(Subcommand)]
+pub enum TokenCommand {
+    /// List API tokens; the tokens themselves are never shown again.
+    List,
+    /// Make an API token and print it, once.
+    Create {
+        /// What it is for.
+        name: String,
+        /// How long it works; for ever if absent.
+        #[arg(long)]
+        expires_in: Option<Length>,
+    },
+    /// Make a token worthless at once.
+    Revoke {
+        id: i64,
+        /// Do not ask.
+        #[arg(short, long)]
+        yes: bool,
+    },
+}
+
+#[derive(Args)]
+pub struct LoginArgs {
+    name: String,
+    /// A file holding the password; a password on the command line would be seen by others.
+    #[arg(long)]
+    password_file: PathBuf,
+}
+
+impl Session<'_> {
+    pub(crate) async fn token(&self, command: TokenCommand) -> Done {
+        match command {
+            TokenCommand::List => {
+                let page = self.client.tokens().await?;
+                self.out.answer(&page.raw, || {
+                    let mut rows = Rows::new(self.out, &["ID", "NAME", "USER", "CREATED", "LAST USED", "EXPIRES"]);
+                    for token in &page.items {
+                        rows.add(vec![
+                            plain(token.id),
+                            plain(&token.name),
+                            plain(&token.user),
+                            plain(self.out.time(Some(token.created_at))),
+                            plain(self.out.time(token.last_used_at)),
+                            plain(token.expires_at.map_or("never".into(), |at| self.out.time(Some(at)))),
+                        ]);
+                    }
+                    rows.show("no tokens")
+                });
+            }
+            TokenCommand::Create { name, expires_in } => {
+                let made = self.client.create_token(&TokenBody { name, expires_in }).await?;
+                self.out.answer(&made.raw, || format!("{}\n", made.token));
+                self.out.note("Keep it: it is not shown again.");
+            }
+            TokenCommand::Revoke { id, yes } => {
+                if self.out.consent(&format!("Make token {id} worthless?"), yes)? {
+                    self.client.revoke_token(id).await?;
+                    self.out.done(&format!("Token {id} is worthless now."));
+                }
+            }
+        }
+        Ok(())
+    }
+
+    pub(crate) async fn login(&self, args: LoginArgs) -> Done {
+        let password = files::read_text(&args.password_file)?;
+        let password = password.strip_suffix('\n').unwrap_or(&password);
+        let password = password.strip_suffix('\r').unwrap_or(password).to_owned();
+        let session = self.client.login(&SessionBody { name: args.name, password }).await?;
+        self.out.answer(&session.raw, || format!("{}\n", session.token));
+        self.out.note(&format!("Put it into DULY_TOKEN; it works until {}.", self.out.time(Some(session.expires_at))));
+        Ok(())
+    }
+
+    pub(crate) async fn logout(&self) -> Done {
+        self.client.logout().await?;
+        self.out.done("The session is closed.");
+        Ok(())
+    }
+}

@@ -1,0 +1,278 @@
+//! `duly agents …`, `duly pool …`, `duly join-token`, `duly limit …`
+
+use clap::{Args, Subcommand};
+use wire::Length;
+use wire::api::{AgentStateWord, AgentView, JoinTokenBody, LimitBody, PoolBody};
+
+use crate::Session;
+use crate::failure::{Done, Failure, NOT_FOUND};
+use crate::out::{Out, Tone};
+use crate::table::{Rows, facts, plain, toned};
+
+#[derive(Subcommand)]
+pub enum AgentsCommand {
+    /// List agents with their load.
+    List,
+    /// Show one agent at length.
+    Show {
+        /// Its name or number.
+        agent: String,
+    },
+    /// Give an agent no new work; what runs there goes on.
+    Drain { agent: String },
+    /// Give a drained agent work again.
+    Undrain { agent: String },
+    /// Forget an agent; it must join anew to come back.
+    Remove {
+        agent: String,
+        /// Do not ask.
+        #[arg(short, long)]
+        yes: bool,
+    },
+}
+
+#[derive(Subcommand)]
+pub enum PoolCommand {
+    /// List pools.
+    List,
+    /// Bound how many instances run in a pool at once.
+    Set {
+        name: String,
+        /// A number, or `none` for no bound.
+        #[arg(long, value_parser = bound)]
+        limit: Bound,
+    },
+    /// Delete a pool's bounds.
+    Delete {
+        name: String,
+        /// Do not ask.
+        #[arg(short, long)]
+        yes: bool,
+    },
+}
+
+#[derive(Subcommand)]
+pub enum LimitCommand {
+    Show,
+    Set {
+        /// A number, or `none` for no bound.
+        #[arg(value_parser = bound)]
+        limit: Bound,
+    },
+}
+
+/// A number that may be none; clap would take an `Option` for an absent argument.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Bound(Option<u32>);
+
+fn bound(text: &str) -> Result<Bound, String> {
+    match text {
+        "none" => Ok(Bound(None)),
+        _ => text.parse().map(|n| Bound(Some(n))).map_err(|_| "write a number, or none".into()),
+    }
+}
+
+#[derive(Args)]
+pub struct JoinTokenArgs {
+    /// A pool the agent may be in; may be given again.
+    #[arg(long = "pool")]
+    pools: Vec<String>,
+    /// A label the agent gets, as key=value; may be given again.
+    #[arg(long = "label", value_parser = label)]
+    labels: Vec<(String, String)>,
+    /// How long the token works.
+    #[arg(long)]
+    expires_in: Option<Length>,
+}
+
+fn label(text: &str) -> Result<(String, String), String> {
+    let pair = text.split_once('=').filter(|(key, _)| !key.is_empty());
+    pair.map(|(key, value)| (key.into(), value.into())).ok_or_else(|| "write it as key=value".into())
+}
+
+impl Session<'_> {
+    pub(crate) async fn agents(&self, command: AgentsCommand) -> Done {
+        match command {
+            AgentsCommand::List => {
+                let page = self.client.agents().await?;
+                self.out.answer(&page.raw, || listed(&page.items, self.out));
+                Ok(())
+            }
+            AgentsCommand::Show { agent } => {
+                let agent = self.client.agent(self.find(&agent).await?).await?;
+                self.out.answer(&agent.raw, || shown(&agent, self.out));
+                Ok(())
+            }
+            AgentsCommand::Drain { agent } => {
+                let agent = self.client.drain(self.find(&agent).await?).await?;
+                self.out.answer(&agent.raw, || format!("{} gets no new work.\n", agent.name));
+                Ok(())
+            }
+            AgentsCommand::Undrain { agent } => {
+                let agent = self.client.undrain(self.find(&agent).await?).await?;
+                self.out.answer(&agent.raw, || format!("{} gets work again.\n", agent.name));
+                Ok(())
+            }
+            AgentsCommand::Remove { agent, yes } => {
+                let id = self.find(&agent).await?;
+                if self.out.consent(&format!("Forget agent {agent}?"), yes)? {
+                    self.client.remove_agent(id).await?;
+                    self.out.done(&format!("Forgot {agent}."));
+                }
+                Ok(())
+            }
+        }
+    }
+
+    /// An agent by number, or by name if exactly one has it.
+    async fn find(&self, agent: &str) -> Result<i64, Failure> {
+        if let Ok(id) = agent.parse() {
+            return Ok(id);
+        }
+        let agents = self.client.agents().await?;
+        let named: Vec<i64> = agents.items.iter().filter(|known| known.name == agent).map(|known| known.id).collect();
+        match named.as_slice() {
+            [id] => Ok(*id),
+            [] => Err(Failure::new(wire::Code::NoSuchAgent, format!("no agent is named {agent}"), NOT_FOUND)),
+            many => {
+                let what = format!("{} agents are named {agent}; use the number: {many:?}", many.len());
+                Err(Failure::usage(wire::Code::BadArgument, what))
+            }
+        }
+    }
+
+    pub(crate) async fn pool(&self, command: PoolCommand) -> Done {
+        match command {
+            PoolCommand::List => {
+                let page = self.client.pools().await?;
+                self.out.answer(&page.raw, || {
+                    let mut rows = Rows::new(self.out, &["NAME", "LIMIT", "AGENTS", "ONLINE", "SLOTS"]);
+                    for pool in &page.items {
+                        rows.add(vec![
+                            plain(&pool.name),
+                            plain(told(pool.limit)),
+                            plain(pool.agents),
+                            plain(pool.online),
+                            plain(pool.slots),
+                        ]);
+                    }
+                    rows.show("no pools")
+                });
+                Ok(())
+            }
+            PoolCommand::Set { name, limit } => {
+                let pool = self.client.put_pool(&name, &PoolBody { limit: limit.0 }).await?;
+                self.out.answer(&pool.raw, || format!("Pool {} runs {} at once.\n", pool.name, told(pool.limit)));
+                Ok(())
+            }
+            PoolCommand::Delete { name, yes } => {
+                if self.out.consent(&format!("Delete pool {name}?"), yes)? {
+                    self.client.delete_pool(&name).await?;
+                    self.out.done(&format!("Deleted pool {name}."));
+                }
+                Ok(())
+            }
+        }
+    }
+
+    pub(crate) async fn limit(&self, command: LimitCommand) -> Done {
+        let limit = match command {
+            LimitCommand::Show => self.client.limit().await?,
+            LimitCommand::Set { limit } => self.client.put_limit(&LimitBody { limit: limit.0 }).await?,
+        };
+        self.out.answer(&limit.raw, || format!("This installation runs {} at once.\n", told(limit.limit)));
+        Ok(())
+    }
+
+    pub(crate) async fn join_token(&self, args: JoinTokenArgs) -> Done {
+        let body =
+            JoinTokenBody { pools: args.pools, labels: args.labels.into_iter().collect(), expires_in: args.expires_in };
+        let token = self.client.join_token(&body).await?;
+        self.out.answer(&token.raw, || format!("{}\n", token.token));
+        self.out.note(&format!("It works once, until {}.", self.out.time(Some(token.expires_at))));
+        Ok(())
+    }
+}
+
+fn told(limit: Option<u32>) -> String {
+    limit.map_or("any number".into(), |limit| limit.to_string())
+}
+
+fn state(agent: &AgentView) -> (Tone, &'static str) {
+    match (agent.state, agent.drained) {
+        (AgentStateWord::Online, false) => (Tone::Good, "online"),
+        (AgentStateWord::Online, true) => (Tone::Warn, "drained"),
+        (AgentStateWord::Silent, false) => (Tone::Bad, "silent"),
+        (AgentStateWord::Silent, true) => (Tone::Faint, "silent, drained"),
+    }
+}
+
+fn listed(agents: &[AgentView], out: &Out) -> String {
+    let mut rows =
+        Rows::new(out, &["ID", "NAME", "STATE", "POOLS", "RUNNING", "CPU", "MEM", "DISK", "SEEN", "VERSION"]);
+    for agent in agents {
+        let (tone, word) = state(agent);
+        let percent = |value: Option<f32>| value.map_or("-".into(), |value| format!("{value:.0}%"));
+        let load = agent.load;
+        rows.add(vec![
+            plain(agent.id),
+            plain(&agent.name),
+            toned(tone, word),
+            plain(agent.pools.join(",")),
+            plain(load.map_or(format!("-/{}", agent.slots), |load| format!("{}/{}", load.running, agent.slots))),
+            plain(percent(load.map(|load| load.cpu_percent))),
+            plain(percent(load.map(|load| load.memory_percent))),
+            plain(percent(load.map(|load| load.disk_percent))),
+            plain(out.time(agent.seen_at)),
+            plain(&agent.version),
+        ]);
+    }
+    rows.show("no agents; `duly join-token` makes a token with which one joins")
+}
+
+fn shown(agent: &AgentView, out: &Out) -> String {
+    let labels: Vec<String> = agent.labels.iter().map(|(key, value)| format!("{key}={value}")).collect();
+    facts(&[
+        ("id", agent.id.to_string()),
+        ("name", agent.name.clone()),
+        ("state", state(agent).1.into()),
+        ("pools", agent.pools.join(", ")),
+        ("labels", labels.join(", ")),
+        ("slots", agent.slots.to_string()),
+        ("running", agent.load.map(|load| load.running.to_string()).unwrap_or_default()),
+        ("version", agent.version.clone()),
+        ("joined", out.time(Some(agent.joined_at))),
+        ("seen", out.time(agent.seen_at)),
+    ])
+}
+
+#[cfg(test)]
+mod tests {
+    use expect_test::expect;
+
+    use super::*;
+
+    #[test]
+    fn agents_are_listed_with_their_load() {
+        let agents: Vec<AgentView> = serde_json::from_str(
+            r#"[{"id":1,"name":"box-1","state":"online","drained":false,"pools":["default","etl"],"labels":{},"slots":64,"version":"0.1.0",
+                 "joined_at":"2026-11-14T10:00:00Z","seen_at":"2026-11-15T09:59:58Z","load":{"cpu_percent":12.4,"memory_percent":50.0,"disk_percent":7.0,"running":3}},
+                {"id":2,"name":"box-2","state":"silent","drained":true,"pools":["default"],"labels":{},"slots":8,"version":"0.1.0",
+                 "joined_at":"2026-11-14T10:00:00Z","seen_at":null,"load":null}]"#,
+        )
+        .unwrap();
+        expect![[r#"
+            ID  NAME   STATE            POOLS        RUNNING  CPU  MEM  DISK  SEEN                           VERSION
+            1   box-1  online           default,etl  3/64     12%  50%  7%    2s ago (2026-11-15 09:59:58Z)  0.1.0
+            2   box-2  silent, drained  default      -/8      -    -    -     -                              0.1.0
+        "#]]
+        .assert_eq(&listed(&agents, &Out::plain("2026-11-15T10:00:00Z")));
+    }
+
+    #[test]
+    fn no_bound_is_said_aloud() {
+        assert_eq!(bound("none"), Ok(Bound(None)));
+        assert_eq!(bound("5"), Ok(Bound(Some(5))));
+        assert!(bound("-1").is_err() && bound("").is_err());
+    }
+}
