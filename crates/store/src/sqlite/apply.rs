@@ -155,6 +155,9 @@ impl<'c> Applying<'c> {
             outcome.and_then(|o| o.usage.log_bytes),
         ])?;
         expect(rows, || not_open(e.attempt))?;
+        if e.ending.state() != State::Succeeded {
+            self.conn.prepare_cached(&on_day(sql::PUT_UNWELL, e.row.planned.day()))?.execute([e.row.id.0])?;
+        }
         self.not_open_long(e.row)
     }
 
@@ -212,14 +215,18 @@ impl<'c> Applying<'c> {
             .conn
             .prepare_cached(&on_day(sql::LAST_ATTEMPT, row.planned.day()))?
             .query_row([row.id.0], |found| {
-                let state = State::decode(found.get(0)?);
+                let state: i64 = found.get(0)?;
                 let failure = found.get::<_, Option<i64>>(1)?.and_then(Failure::decode);
-                let verdict: Option<i64> = found.get(2)?;
-                Ok(verdict.or_else(|| state.map(|state| verdict_of(state, failure).code())))
+                let derived = State::decode(state).map(|state| verdict_of(state, failure).code());
+                Ok((state, found.get::<_, Option<i64>>(2)?.or(derived)))
             })
-            .optional()?
-            .flatten();
-        let Some(verdict) = last else { return Err(Fault::Impossible("it has not ended".into())) };
+            .optional()?;
+        let Some((state, Some(verdict))) = last else { return Err(Fault::Impossible("it has not ended".into())) };
+        self.conn.prepare_cached("delete from unwell where state = ?1 and planned = ?2 and id = ?3")?.execute([
+            state,
+            row.planned.0,
+            row.id.0,
+        ])?;
         self.conn.prepare_cached(&on_day(sql::MOVE_ATTEMPT, row.planned.day()))?.execute(params![
             row.id.0,
             row.planned.day(),

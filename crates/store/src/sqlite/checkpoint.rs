@@ -22,8 +22,10 @@ struct Signal {
 
 #[derive(Default)]
 struct State {
-    /// Pages the log held after the last commit.
+    /// Pages the log held when it was found worth moving; 0 if it is not.
     pages: u64,
+    /// Pages it held when it was moved last.
+    moved: u64,
     stop: bool,
 }
 
@@ -36,8 +38,17 @@ pub(super) struct Told {
 
 impl Told {
     pub(super) fn committed(&self, pages: u64) {
-        if pages >= self.pages_min {
-            self.signal.state.lock().pages = pages;
+        // The log begins anew after it was moved whole, so a small one needs no look.
+        if pages < self.pages_min {
+            return;
+        }
+        let mut state = self.signal.state.lock();
+        if pages < state.moved {
+            state.moved = 0;
+        }
+        if pages >= state.moved + self.pages_min {
+            state.moved = pages;
+            state.pages = pages;
             self.signal.changed.notify_one();
         }
     }

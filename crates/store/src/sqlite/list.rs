@@ -1,6 +1,6 @@
 //! Pages of instances, newest planned time first: day by day backwards, each day by the way that touches least. What is
-//! planned lately is found by blocks of ids, one job by the ledger's index, bad endings by theirs, open ones by the
-//! low-water mark. Anything else is a scan that its deadline bounds.
+//! planned lately is found by blocks of ids, one job by the ledger's index, bad endings by their own list, open ones
+//! by the low-water mark. Anything else is a scan that its deadline bounds.
 
 use model::{Instance, InstanceId, State};
 use rusqlite::{Connection, params};
@@ -34,17 +34,16 @@ pub(super) fn page(conn: &Connection, filter: &InstanceFilter) -> Result<Vec<Ins
     }
     let all = |test: fn(State) -> bool| !filter.states.is_empty() && filter.states.iter().all(|state| test(*state));
     let unwell = |state: State| !state.is_open() && state != State::Succeeded;
-    let open = all(State::is_open);
-    let days = if open { open_days(conn, &wanted)? } else { days(conn, &wanted)? };
     let mut found = Vec::new();
-    for day in days {
-        let keys = if open {
-            of_open(conn, day, &wanted)?
-        } else if all(unwell) {
-            of_states(conn, day, &filter.states, &wanted)?
-        } else {
-            of_blocks(conn, day, &wanted)?
-        };
+    if all(unwell) {
+        for key in of_unwell(conn, &filter.states, &wanted)? {
+            fetch(conn, model::Timestamp(key.0).day(), &[key], &mut found)?;
+        }
+        return Ok(found);
+    }
+    let open = all(State::is_open);
+    for day in if open { open_days(conn, &wanted)? } else { days(conn, &wanted)? } {
+        let keys = if open { of_open(conn, day, &wanted)? } else { of_blocks(conn, day, &wanted)? };
         wanted.limit -= keys.len();
         fetch(conn, day, &keys, &mut found)?;
         if wanted.limit == 0 {
@@ -115,9 +114,9 @@ fn children(
 
 type Key = (i64, i64);
 
-fn of_states(conn: &Connection, day: i64, states: &[State], wanted: &Wanted) -> Result<Vec<Key>, StoreError> {
+fn of_unwell(conn: &Connection, states: &[State], wanted: &Wanted) -> Result<Vec<Key>, StoreError> {
     let mut keys = Vec::new();
-    let mut select = conn.prepare_cached(&on_day(sql::LIST_OF_STATE, day))?;
+    let mut select = conn.prepare_cached(sql::body(sql::LIST_UNWELL))?;
     for state in states {
         let (top, limit) = (wanted.top, wanted.limit as i64);
         let rows = select.query_map(params![state.code(), wanted.from, top.0, top.1, wanted.tenant, limit], key)?;

@@ -1,9 +1,10 @@
 //! Forgets history, a bounded step at a time: a planned day goes as a whole table, unless something planned on it is
 //! open; a large one is thinned first, so that no commit waits for the drop. What a kept ledger refers to stays.
 
-use model::{ShardId, Span};
+use model::{ShardId, Span, State};
 use rusqlite::Connection;
 
+use super::code::Code;
 use super::day::{block_of, on_day, table};
 use super::intern::unix_secs;
 use super::{SqliteStore, commit, sql};
@@ -66,6 +67,14 @@ fn is_open(conn: &Connection, day: i64) -> rusqlite::Result<bool> {
 
 fn drop_day(conn: &Connection, day: i64, rows_max: u32) -> rusqlite::Result<()> {
     conn.execute("update day set dropping = 1 where day = ?1", [day])?;
+    let midnight = day.saturating_mul(Span::DAY.0);
+    for state in State::ALL {
+        conn.prepare_cached("delete from unwell where state = ?1 and planned >= ?2 and planned < ?3")?.execute([
+            state.code(),
+            midnight,
+            midnight.saturating_add(Span::DAY.0),
+        ])?;
+    }
     let thinned = conn.prepare_cached(&on_day(sql::THIN_DAY, day))?.execute([rows_max])?;
     if thinned >= rows_max as usize {
         return Ok(());

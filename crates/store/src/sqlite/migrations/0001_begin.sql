@@ -52,6 +52,15 @@ create table block (
 
 create index block_newest on block (day, planned_until);
 
+-- What ended otherwise than well, so that it is found without an index that every run would pay for.
+create table unwell (
+    state integer not null,
+    planned integer not null,
+    id integer not null,
+    tenant integer not null,
+    primary key (state, planned, id)
+) strict, without rowid;
+
 -- Attempts that another one followed. The current one is in the instance.
 create table attempt (
     id integer primary key,

@@ -1,5 +1,5 @@
 -- create_day.sql: the instances planned on one day. A row is the ledger entry of its planned time; no index on anything
--- that changes in a plain run: the second one holds only what ended otherwise than well.
+-- that changes. An open row keeps room for what its ending writes, so that the update stays within its page.
 create table if not exists instance_day (
     id integer primary key,
     shard integer not null,
@@ -37,8 +37,8 @@ create table if not exists instance_day (
     stopping_at integer,
     uncertain_since integer,
     uncertain_why text,
+    room blob,
     check ((ended_at is null) = (state < 10))
 ) strict;
 
 create unique index if not exists instance_day_ledger on instance_day (job, planned, part);
-create index if not exists instance_day_unwell on instance_day (state, planned) where state > 10;
