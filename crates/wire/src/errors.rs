@@ -87,7 +87,7 @@ catalogue! {
     // E06: access
     NotSignedIn      "E0601" 401 "nobody is signed in" "Send a token: Authorization: Bearer …, or DULY_TOKEN for the command line.";
     NotPermitted     "E0602" 403 "this is not permitted" "Ask an administrator for a token that carries the permission named in the message.";
-    WrongPassword    "E0603" 401 "name or password is wrong" "Try again, or have an administrator set a new password.";
+    WrongPassword    "E0603" 401 "name or password is wrong" "Check spelling and keyboard layout, and try again.";
     SetupNeeded      "E0604" 503 "the first set-up has not been done" "Open the set-up link the server printed, or run `duly setup`.";
     SetupDone        "E0605" 409 "the set-up was done already" "Sign in instead.";
     BadSetupToken    "E0606" 403 "the set-up token is not valid" "Use the link of the latest start; it works once.";
@@ -142,6 +142,25 @@ mod tests {
         for (code, entry) in CATALOGUE {
             assert_eq!(code.entry(), entry);
             assert_eq!(Code::coded(entry.code), Some(*code));
+        }
+    }
+
+    #[test]
+    fn every_code_has_its_page_and_every_page_its_code() {
+        let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/errors");
+        let mut pages: Vec<String> = std::fs::read_dir(folder)
+            .expect("docs/errors is there")
+            .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+            .filter_map(|name| name.strip_suffix(".md").map(String::from))
+            .filter(|name| name != "README")
+            .collect();
+        pages.sort();
+        let codes: Vec<&str> = CATALOGUE.iter().map(|(_, entry)| entry.code).collect();
+        assert_eq!(pages, codes);
+        for (_, entry) in CATALOGUE {
+            let page = std::fs::read_to_string(format!("{folder}/{}.md", entry.code)).unwrap();
+            let heading = format!("# {}: {}\n", entry.code, entry.title);
+            assert!(page.starts_with(&heading), "{} should begin with {heading:?}", entry.code);
         }
     }
 }
