@@ -32,9 +32,9 @@ pub struct EventsArgs {
 }
 
 impl Session<'_> {
-    /// Bytes go out as the task wrote them; with `--json` each piece of output is an object of its own.
+    /// Bytes go out as the task wrote them; followed with `--json`, each piece of output is an object of its own.
     pub(crate) async fn log(&self, args: LogArgs) -> Done {
-        if args.follow || self.out.json {
+        if args.follow {
             let end = self.tail(args.id, args.attempt).await?;
             if let Some(end) = end {
                 self.out.note(&format!("instance {} is {}", args.id, end.state));

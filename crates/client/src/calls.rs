@@ -22,7 +22,7 @@ impl Client {
     }
 
     pub async fn apply(&self, body: &ApplyBody) -> Result<PlanView> {
-        self.call(routes::JOB_APPLY, &[]).body(body).json().await
+        self.call(routes::JOB_APPLY, &[]).body(body).unbounded().json().await
     }
 
     pub async fn job(&self, name: &str) -> Result<JobView> {
@@ -157,7 +157,7 @@ impl Client {
     }
 
     pub async fn join_token(&self, body: &JoinTokenBody) -> Result<JoinTokenView> {
-        self.call(routes::JOIN_TOKEN, &[]).body(body).json().await
+        self.call(routes::JOIN_TOKEN, &[]).keyless().body(body).json().await
     }
 
     pub async fn limit(&self) -> Result<LimitBody> {
@@ -185,7 +185,7 @@ impl Client {
 
     /// The backup file as it is made; read it with `chunk`.
     pub async fn backup(&self) -> std::result::Result<Response, Error> {
-        self.call(routes::BACKUP, &[]).unbounded().send().await
+        self.call(routes::BACKUP, &[]).keyless().unbounded().send().await
     }
 
     pub async fn health(&self) -> Result<HealthView> {
@@ -208,11 +208,11 @@ impl Client {
 /// Access.
 impl Client {
     pub async fn setup(&self, body: &SetupBody) -> Result<SetupView> {
-        self.call(routes::SETUP, &[]).body(body).json().await
+        self.call(routes::SETUP, &[]).keyless().body(body).json().await
     }
 
     pub async fn login(&self, body: &SessionBody) -> Result<SessionView> {
-        self.call(routes::SESSION_OPEN, &[]).body(body).json().await
+        self.call(routes::SESSION_OPEN, &[]).keyless().body(body).json().await
     }
 
     pub async fn logout(&self) -> std::result::Result<(), Error> {
@@ -224,7 +224,7 @@ impl Client {
     }
 
     pub async fn create_token(&self, body: &TokenBody) -> Result<TokenCreatedView> {
-        self.call(routes::TOKEN_CREATE, &[]).body(body).json().await
+        self.call(routes::TOKEN_CREATE, &[]).keyless().body(body).json().await
     }
 
     pub async fn revoke_token(&self, id: i64) -> std::result::Result<(), Error> {

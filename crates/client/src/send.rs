@@ -77,6 +77,12 @@ impl Call<'_> {
         self
     }
 
+    /// Without a key: the answer holds a secret or a stream, which no server keeps for a repeat.
+    pub(crate) fn keyless(mut self) -> Self {
+        self.key = None;
+        self
+    }
+
     /// The answer may take as long as it takes.
     pub(crate) fn unbounded(mut self) -> Self {
         self.bounded = false;

@@ -5,7 +5,7 @@ use std::net::{TcpListener, TcpStream};
 use std::sync::{Arc, Mutex};
 
 use duly_client::{Client, Error, LogPiece, Settings};
-use wire::api::{InstanceQuery, TriggerBody};
+use wire::api::{InstanceQuery, TokenBody, TriggerBody};
 
 /// One connection is answered with each text in turn; an empty text hangs up without answering.
 struct Script {
@@ -95,10 +95,22 @@ async fn a_trigger_whose_answer_was_lost_is_sent_again_under_the_same_key() {
 
 #[tokio::test]
 async fn a_deletion_whose_answer_was_lost_is_not_sent_again() {
-    let server = script(vec![String::new()]);
+    // The second answer is there for a client that wrongly tries again.
+    let server = script(vec![String::new(), json("{}")]);
     let error = connect(&server).delete_job("a").await.unwrap_err();
     assert_eq!(error.code(), "E0801");
     assert_eq!(server.seen.lock().unwrap().len(), 1);
+}
+
+#[tokio::test]
+async fn a_secret_is_not_made_twice() {
+    // The second answer is there for a client that wrongly tries again.
+    let server = script(vec![String::new(), json("{}")]);
+    let body = TokenBody { name: "ci".into(), expires_in: None };
+    let error = connect(&server).create_token(&body).await.unwrap_err();
+    assert_eq!(error.code(), "E0801");
+    let seen = server.seen.lock().unwrap();
+    assert_eq!((seen.len(), header(&seen[0], "idempotency-key").as_str()), (1, ""));
 }
 
 #[tokio::test]
