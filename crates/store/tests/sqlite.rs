@@ -1,61 +1,207 @@
 //! What only the SQLite store promises: its file, its messages, its backups.
 
+mod support;
+
+use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use duly_store::read::{InstanceFilter, Reads};
-use duly_store::sqlite::{Options, SqliteStore};
+use duly_store::sqlite::{FILE, Options, SqliteStore, backup, restore};
 use duly_store::{Store, StoreError};
-use engine::change::{Change, Commit, Created, Ended, Row};
+use engine::change::Change;
 use model::*;
+use support::{Owner, created, row};
+
+const T0: Timestamp = Timestamp(20_000 * Span::DAY.0);
 
 fn soon() -> Instant {
-    Instant::now() + Duration::from_secs(10)
+    Instant::now() + Duration::from_secs(30)
+}
+
+fn open(dir: &Path) -> Result<SqliteStore, StoreError> {
+    SqliteStore::open(dir, &Options::default())
+}
+
+fn refused(dir: &Path) -> String {
+    open(dir).err().expect("it must not open").to_string()
 }
 
 #[test]
-fn smoke() {
+fn what_was_committed_is_there_after_a_crash() {
     let dir = tempfile::tempdir().unwrap();
-    let mut s = SqliteStore::open(dir.path(), &Options::default()).unwrap();
-    let own = s.take_over(ShardId(0)).unwrap();
-    let t = Timestamp::from_secs(1_700_000_000);
-    let row = Row { id: InstanceId(5), planned: t };
-    let c = Created {
-        row,
-        tenant: TenantId(1),
-        job: JobId(1),
-        version: VersionId(1),
-        part: Part::WHOLE,
-        parent: None,
-        cause: Cause::Planned,
-        params: None,
-        state: State::Ready,
-        attempt: AttemptId(5),
-        target: None,
-        at: t,
-    };
-    let e = Ended {
-        row,
-        attempt: AttemptId(5),
-        ending: Ending::Succeeded,
-        target: None,
-        ordered_at: None,
-        at: t,
-        outcome: None,
-        why: None,
-    };
-    let commit = Commit {
-        shard: ShardId(0),
-        term: own.term,
-        batch: Batch(1),
-        horizon: t,
-        next_id: 10,
-        changes: vec![Change::Created(c), Change::Ended(e)],
-        claims: vec![],
-    };
-    s.commit(&commit).unwrap();
-    let r = s.reads().unwrap();
-    let page = r.instances(&InstanceFilter { limit: 10, ..Default::default() }, soon()).unwrap();
-    assert_eq!(page.len(), 1);
-    assert!(r.ending(InstanceId(5), soon()).unwrap() == Some(Ending::Succeeded));
-    let _ = |e: StoreError| e;
+    let mut owner = Owner::new(open(dir.path()).unwrap());
+    for _ in 0..50 {
+        owner.step().unwrap();
+    }
+    // Never closed: no checkpoint, the log is as the last commit left it.
+    std::mem::forget(owner);
+    let mut again = Owner::new(open(dir.path()).unwrap());
+    assert_eq!((again.batch, again.open()), (50, vec![50]));
+    assert_eq!(again.store.standing(ShardId(0)).unwrap().horizon, row(50).planned);
+}
+
+#[test]
+fn only_its_owner_can_read_the_files() {
+    let dir = tempfile::tempdir().unwrap();
+    let data = dir.path().join("deep/data");
+    let mut owner = Owner::new(open(&data).unwrap());
+    owner.step().unwrap();
+    let mode = |path: &Path| path.metadata().unwrap().permissions().mode() & 0o777;
+    assert_eq!(mode(&data), 0o700);
+    for file in std::fs::read_dir(&data).unwrap() {
+        assert_eq!(mode(&file.unwrap().path()), 0o600);
+    }
+}
+
+#[test]
+fn a_directory_that_cannot_be_used_is_named() {
+    let dir = tempfile::tempdir().unwrap();
+    let file = dir.path().join("file");
+    std::fs::write(&file, "").unwrap();
+    for bad in [file.as_path(), Path::new("/proc/duly")] {
+        let message = refused(bad);
+        assert!(message.contains(bad.to_str().unwrap()) && message.contains("name another one"), "{message}");
+    }
+    let not_a_file = dir.path().join("data");
+    std::fs::create_dir_all(not_a_file.join(FILE)).unwrap();
+    let message = refused(&not_a_file);
+    assert!(message.contains(FILE) && message.contains("writable"), "{message}");
+}
+
+#[test]
+fn a_damaged_file_is_called_damaged() {
+    let dir = tempfile::tempdir().unwrap();
+    std::fs::write(dir.path().join(FILE), vec![7; 100_000]).unwrap();
+    let message = refused(dir.path());
+    assert!(message.contains("damaged") && message.contains(FILE) && message.contains("restore"), "{message}");
+}
+
+#[test]
+fn a_store_of_a_newer_duly_is_refused() {
+    let dir = tempfile::tempdir().unwrap();
+    drop(open(dir.path()).unwrap());
+    let conn = rusqlite::Connection::open(dir.path().join(FILE)).unwrap();
+    conn.pragma_update(None, "user_version", 99).unwrap();
+    assert!(matches!(open(dir.path()), Err(StoreError::Newer { found: 99, .. })));
+    // Nor is it overwritten, or brought back.
+    let message = restore(&dir.path().join(FILE), &dir.path().join("new"), T0, false).unwrap_err().to_string();
+    assert!(message.contains("newer"), "{message}");
+}
+
+#[test]
+fn the_number_of_shards_is_fixed_when_the_store_is_made() {
+    let dir = tempfile::tempdir().unwrap();
+    drop(SqliteStore::open(dir.path(), &Options { shards: 3, ..Options::default() }).unwrap());
+    let mut store = SqliteStore::open(dir.path(), &Options { shards: 9, ..Options::default() }).unwrap();
+    assert_eq!(store.shards(), 3);
+    assert!(store.take_over(ShardId(2)).is_ok());
+    assert!(store.take_over(ShardId(3)).is_err());
+}
+
+#[test]
+fn a_read_ends_at_its_deadline() {
+    let dir = tempfile::tempdir().unwrap();
+    let mut owner = Owner::new(open(dir.path()).unwrap());
+    let many: Vec<Change> = (1..=20_000).map(|n| Change::Created(created(n))).collect();
+    let mut commit = owner.commit_of(many);
+    commit.next_id = 20_001;
+    owner.store.commit(&commit).unwrap();
+    let reads = owner.store.reads().unwrap();
+    let rare = InstanceFilter { states: vec![State::Running, State::Succeeded], limit: 1, ..Default::default() };
+    let late = reads.instances(&rare, Instant::now()).unwrap_err();
+    assert!(matches!(&late, StoreError::Busy(why) if why.contains("took too long")), "{late}");
+    assert!(reads.instances(&rare, soon()).unwrap().is_empty(), "the connection is as good as before");
+}
+
+#[test]
+fn a_backup_taken_while_writing_is_one_moment() {
+    let dir = tempfile::tempdir().unwrap();
+    let data = dir.path().join("data");
+    let mut owner = Owner::new(open(&data).unwrap());
+    owner.step().unwrap();
+    let stop = AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        let writer = scope.spawn(|| {
+            while !stop.load(Ordering::Relaxed) {
+                owner.step().unwrap();
+            }
+            owner.batch
+        });
+        for n in 0..8 {
+            backup(&data, &dir.path().join(format!("copy{n}"))).unwrap();
+        }
+        stop.store(true, Ordering::Relaxed);
+        assert!(writer.join().unwrap() > 8, "it went on writing");
+    });
+    assert!(backup(&data, &dir.path().join("copy0")).unwrap_err().to_string().contains("exists already"));
+    for n in 0..8 {
+        let back = dir.path().join(format!("back{n}"));
+        restore(&dir.path().join(format!("copy{n}")), &back, T0, false).unwrap();
+        let mut owner = Owner::new(open(&back).unwrap());
+        let last = owner.batch;
+        assert_eq!(owner.open(), [last]);
+        let reads = owner.store.reads().unwrap();
+        let ledger = reads.ledger(JobId(1), T0, T0 + Span::DAY, soon()).unwrap();
+        assert_eq!(ledger.len() as i64, last);
+        owner.step().unwrap();
+    }
+}
+
+#[test]
+fn a_restored_store_knows_what_it_does_not_know() {
+    let dir = tempfile::tempdir().unwrap();
+    let (data, copy) = (dir.path().join("data"), dir.path().join("copy"));
+    let mut owner = Owner::new(open(&data).unwrap());
+    for _ in 0..5 {
+        owner.step().unwrap();
+    }
+    let ids = owner.store.take_ids(10).unwrap();
+    // Planned after the moment of the restore: nobody can have started it.
+    let tomorrow = Span::DAY + Span::HOUR;
+    let mut ahead = created(4_000);
+    ahead.row.planned = T0 + tomorrow;
+    let mut commit = owner.commit_of(vec![Change::Created(ahead)]);
+    commit.next_id = 4_001;
+    owner.store.commit(&commit).unwrap();
+    backup(&data, &copy).unwrap();
+
+    let now = T0 + Span::DAY;
+    let message = restore(&copy, &data, now, false).unwrap_err().to_string();
+    assert!(message.contains("exists already"), "{message}");
+    drop(owner);
+    let restored = restore(&copy, &data, now, true).unwrap();
+    assert_eq!(restored.uncertain, 1);
+
+    let mut again = Owner::new(open(&data).unwrap());
+    assert!(again.term.0 > 1000, "no owner since the backup had so high a term: {:?}", again.term);
+    assert!(again.store.take_ids(1).unwrap().start > ids.end + (1 << 31));
+    let open = again.store.load(ShardId(0)).unwrap().open;
+    let seen: Vec<_> = open.iter().map(|i| (i.id.0, i.uncertain.as_ref().map(|u| (u.since, u.why.as_str())))).collect();
+    assert_eq!(seen, [(5, Some((now, "restored from backup"))), (4_000, None)]);
+    let aside = std::fs::read_dir(&data)
+        .unwrap()
+        .filter(|entry| entry.as_ref().unwrap().file_name().to_string_lossy().contains("before-"));
+    assert!(aside.count() >= 1, "what was there is kept");
+}
+
+#[test]
+fn a_restore_that_was_cut_short_is_not_an_empty_store() {
+    let dir = tempfile::tempdir().unwrap();
+    std::fs::write(dir.path().join("duly.db.restoring"), "half").unwrap();
+    assert!(refused(dir.path()).contains("interrupted"));
+}
+
+#[test]
+fn what_is_no_backup_is_not_restored() {
+    let dir = tempfile::tempdir().unwrap();
+    let (text, theirs) = (dir.path().join("text"), dir.path().join("theirs"));
+    std::fs::write(&text, vec![b'x'; 9_000]).unwrap();
+    rusqlite::Connection::open(&theirs).unwrap().execute_batch("create table t (x)").unwrap();
+    for bad in [&text, &theirs, &dir.path().join("missing")] {
+        let message = restore(bad, &dir.path().join("data"), T0, false).unwrap_err().to_string();
+        assert!(message.contains(bad.to_str().unwrap()), "{message}");
+    }
+    assert!(!dir.path().join("data").join(FILE).exists());
 }

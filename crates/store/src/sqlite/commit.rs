@@ -90,3 +90,73 @@ fn claim(conn: &Connection, claim: &Claim) -> rusqlite::Result<ClaimAnswer> {
     };
     Ok(ClaimAnswer { name: claim.name.clone(), wanted: claim.holder, holder })
 }
+
+#[cfg(test)]
+mod tests {
+    use engine::change::{Change, Created, Row};
+    use model::{
+        AttemptId, Batch, Cause, InstanceId, JobId, Part, ShardId, Span, State, TenantId, Timestamp, VersionId,
+    };
+
+    use super::*;
+    use crate::Store;
+    use crate::sqlite::Options;
+
+    /// Many rows on a day that has no table yet.
+    fn batch(term: model::Term) -> Commit {
+        let created = |id: i64| Created {
+            row: Row { id: InstanceId(id), planned: Timestamp(id * Span::SECOND.0) },
+            tenant: TenantId(1),
+            job: JobId(1),
+            version: VersionId(1),
+            part: Part::WHOLE,
+            parent: None,
+            cause: Cause::Planned,
+            params: None,
+            state: State::Ready,
+            attempt: AttemptId(id),
+            target: None,
+            at: Timestamp(0),
+        };
+        Commit {
+            shard: ShardId(0),
+            term,
+            batch: Batch(1),
+            horizon: Timestamp(0),
+            next_id: 5_001,
+            changes: (1..=5_000).map(|id| Change::Created(created(id))).collect(),
+            claims: vec![],
+        }
+    }
+
+    #[test]
+    fn a_full_disk_refuses_the_batch_and_takes_it_when_there_is_room() {
+        let dir = tempfile::tempdir().unwrap();
+        let mut store = SqliteStore::open(dir.path(), &Options::default()).unwrap();
+        let commit = batch(store.take_over(ShardId(0)).unwrap().term);
+        let pages: i64 = store.conn.pragma_query_value(None, "page_count", |row| row.get(0)).unwrap();
+        for room in [0, 2, 8, 40] {
+            store.conn.pragma_update(None, "max_page_count", pages + room).unwrap();
+            let full = store.commit(&commit);
+            assert!(matches!(&full, Err(CommitError::Retry(why)) if why.contains("full")), "{full:?}");
+            assert_eq!(store.standing(ShardId(0)).unwrap().batch, Batch(0));
+            assert!(store.load(ShardId(0)).unwrap().open.is_empty());
+        }
+        store.conn.pragma_update(None, "max_page_count", 1_000_000).unwrap();
+        store.commit(&commit).unwrap();
+        assert_eq!(store.load(ShardId(0)).unwrap().open.len(), 5_000);
+    }
+
+    #[test]
+    fn another_process_that_writes_is_waited_for_and_then_told() {
+        let dir = tempfile::tempdir().unwrap();
+        let options = Options { busy_timeout: std::time::Duration::from_millis(50), ..Options::default() };
+        let mut store = SqliteStore::open(dir.path(), &options).unwrap();
+        let commit = batch(store.take_over(ShardId(0)).unwrap().term);
+        let other = Connection::open(store.path()).unwrap();
+        other.execute_batch("begin immediate").unwrap();
+        assert!(matches!(store.commit(&commit), Err(CommitError::Retry(_))));
+        other.execute_batch("rollback").unwrap();
+        store.commit(&commit).unwrap();
+    }
+}

@@ -36,6 +36,12 @@ pub(super) fn migrate(conn: &mut Connection, steps: &[&str]) -> Result<(), Store
     Ok(())
 }
 
+/// How many of the steps a store has; 0 for what is no store.
+pub(super) fn version(conn: &Connection) -> Result<i64, StoreError> {
+    let ours = number(conn, "application_id")? == APPLICATION_ID;
+    Ok(if ours { number(conn, "user_version")? } else { 0 })
+}
+
 fn number(conn: &Connection, pragma: &str) -> Result<i64, StoreError> {
     Ok(conn.pragma_query_value(None, pragma, |row| row.get(0))?)
 }

@@ -4,6 +4,7 @@
 mod access;
 mod apply;
 mod apply_rest;
+mod backup;
 mod checkpoint;
 mod code;
 mod commit;
@@ -38,6 +39,7 @@ use self::day::Days;
 use crate::{CommitError, Ownership, Retention, Standing, Store, StoreError, Stored};
 
 pub use self::access::SqliteAccess;
+pub use self::backup::{Restored, backup, restore};
 pub use self::open::{FILE, Options};
 pub use self::pool::SqliteReads;
 

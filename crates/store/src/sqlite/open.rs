@@ -2,6 +2,7 @@
 //! connection up.
 
 use std::io;
+use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -16,6 +17,8 @@ use crate::StoreError;
 
 /// The database file's name within the data directory.
 pub const FILE: &str = "duly.db";
+/// A restore under way; it must not be taken for a data directory that is still empty.
+pub(super) const RESTORING: &str = "duly.db.restoring";
 
 const PAGE_SIZE: u32 = 8192;
 
@@ -114,13 +117,18 @@ fn settle_shards(conn: &Connection, wanted: u32) -> rusqlite::Result<i64> {
 
 /// Only we may read what is in there.
 fn make_private(data_dir: &Path, path: &Path) -> io::Result<()> {
-    use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
     std::fs::DirBuilder::new().recursive(true).mode(0o700).create(data_dir)?;
-    match std::fs::OpenOptions::new().write(true).create_new(true).mode(0o600).open(path) {
-        Ok(_) => Ok(()),
-        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(()),
-        Err(error) => Err(error),
+    if !path.exists() && data_dir.join(RESTORING).exists() {
+        return Err(io::Error::other("a restore into it was interrupted, run it again"));
     }
+    match create_private(path) {
+        Err(error) if error.kind() != io::ErrorKind::AlreadyExists => Err(error),
+        _ => Ok(()),
+    }
+}
+
+pub(super) fn create_private(path: &Path) -> io::Result<()> {
+    std::fs::OpenOptions::new().write(true).create_new(true).mode(0o600).open(path).map(drop)
 }
 
 /// Says which file, and what a person can do.

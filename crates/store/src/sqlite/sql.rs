@@ -22,6 +22,7 @@ statements! {
     LIST_OPEN = "list_open",
     LIST_OPEN_LONG = "list_open_long",
     LIST_UNWELL = "list_unwell",
+    MARK_UNCERTAIN = "mark_uncertain",
     MOVE_ATTEMPT = "move_attempt",
     OLD_VERSIONS = "old_versions",
     OPEN_INSTANCE = "open_instance",

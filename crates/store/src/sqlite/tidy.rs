@@ -13,7 +13,7 @@ use crate::StoreError;
 /// The mark follows the newest ids at this distance: most instances have ended by then and need not be listed.
 const BEHIND: Span = Span::MINUTE;
 /// Ids passed in one step; a few milliseconds of reading.
-const STEP: i64 = 20_000;
+const STEP: i64 = 8_192;
 
 impl SqliteStore {
     pub(super) fn raise_mark(&mut self, shard: ShardId, now: Timestamp) -> Result<bool, StoreError> {
