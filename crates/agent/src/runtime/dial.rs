@@ -48,8 +48,10 @@ pub(crate) enum DialError {
     Secret,
     #[error(transparent)]
     Data(#[from] DataError),
-    #[error("the server closed the stream")]
-    Closed(#[source] Box<Status>),
+    #[error("the server ended the stream")]
+    Ended,
+    #[error("the stream was broken")]
+    Broken(#[source] Box<Status>),
 }
 
 /// A connection of its own each time, so that logs cannot use up the window of orders and reports.

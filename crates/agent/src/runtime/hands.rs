@@ -6,10 +6,11 @@ use std::io;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::mpsc::{self, Receiver, Sender};
-use std::thread;
+use std::thread::{self, JoinHandle};
 
 use model::{Outcome, Span, Timestamp, Verdict};
 use tokio::sync::mpsc::UnboundedSender;
+use tokio_util::sync::CancellationToken;
 use wire::task::TaskKind;
 
 use super::chain::chain;
@@ -49,17 +50,18 @@ pub(crate) enum Event {
 pub(crate) struct Tools {
     pub(crate) starter: Starter,
     pub(crate) runners: Runners,
-    pub(crate) watcher: Arc<Watcher>,
+    pub(crate) watcher: Watcher,
     pub(crate) http: http::Caller,
     pub(crate) run_dir: PathBuf,
     pub(crate) taken_dir: PathBuf,
     pub(crate) events: UnboundedSender<Event>,
     pub(crate) runtime: tokio::runtime::Handle,
+    /// The agent leaves, and with it the calls it makes itself.
+    pub(crate) leave: CancellationToken,
 }
 
-/// Dropping it lets the threads finish what they were asked and leave.
 pub(crate) struct Hands {
-    threads: Vec<Sender<Work>>,
+    threads: Vec<(Sender<Work>, JoinHandle<()>)>,
 }
 
 impl Hands {
@@ -68,8 +70,8 @@ impl Hands {
         let spawn = |number| {
             let (sender, work) = mpsc::channel();
             let hand = Hand { tools: tools.clone(), calls: HashMap::new() };
-            thread::Builder::new().name(format!("duly-hand-{number}")).spawn(move || hand.run(work))?;
-            Ok(sender)
+            let thread = thread::Builder::new().name(format!("duly-hand-{number}")).spawn(move || hand.run(work))?;
+            Ok((sender, thread))
         };
         Ok(Hands { threads: (0..THREADS).map(spawn).collect::<io::Result<_>>()? })
     }
@@ -79,8 +81,18 @@ impl Hands {
             Work::Start(start) => start.order.attempt,
             Work::Stop { attempt, .. } | Work::MoveLeash { attempt, .. } => *attempt,
         };
-        let thread = &self.threads[attempt.rem_euclid(THREADS as i64) as usize];
+        let (thread, _) = &self.threads[attempt.rem_euclid(THREADS as i64) as usize];
         thread.send(work).expect("a hand works for as long as it can be asked");
+    }
+}
+
+impl Drop for Hands {
+    /// What was asked is done: a task half started would be found by nobody.
+    fn drop(&mut self) {
+        for (work, thread) in self.threads.drain(..) {
+            drop(work);
+            let _ = thread.join();
+        }
     }
 }
 
@@ -163,8 +175,13 @@ impl Hand {
         let tools = self.tools.clone();
         let dir = self.tools.run_dir.join(attempt.to_string());
         self.tools.runtime.spawn(async move {
-            let outcome = tools.http.run(&start, &dir, held).await;
-            let _ = tools.events.send(Event::Ended { attempt, outcome });
+            tokio::select! {
+                outcome = tools.http.run(&start, &dir, held) => {
+                    let _ = tools.events.send(Event::Ended { attempt, outcome });
+                }
+                // The next agent finds that it was taken, and reports it as lost.
+                () = tools.leave.cancelled() => {}
+            }
         });
     }
 

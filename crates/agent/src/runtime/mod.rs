@@ -1,6 +1,6 @@
-//! The agent around its session: the stream, the disk, the processes and the clock. It has no opinions: it gathers
-//! what happened, tells the session, and does what the session asks, in order.
+//! The agent around its session: the stream, the disk, the processes and the clocks.
 
+mod agent;
 mod backoff;
 mod chain;
 mod clock;
@@ -13,36 +13,20 @@ mod logs;
 mod recover;
 mod stream;
 
-use std::collections::BTreeMap;
-use std::future::poll_fn;
-use std::pin::pin;
 use std::sync::Arc;
-use std::task::Poll;
-use std::time::Duration;
 
-use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
+use tokio::sync::mpsc::unbounded_channel;
 use tokio_util::sync::CancellationToken;
-use wire::link::{Up, up};
-use wire::task::ExitCodes;
 
+use agent::Agent;
 pub use config::{AgentConfig, AgentError, JoinToken, ServerAddress};
-use dial::{DialError, Dialer};
-use hands::{Event, Hands, Tools, Work};
-use load::Load;
-use logs::LogWork;
-use recover::{Recovery, Settled};
-use stream::{Happened, Stream};
+use dial::Dialer;
+use hands::{Event, Hands, Tools};
+use stream::Stream;
 
-use crate::data::{DataDir, TakenFile};
+use crate::data::DataDir;
 use crate::process::{self, Scripts, Watcher};
-use crate::runners::{Runners, of_ending};
-use crate::session::{Act, Record, Session};
-use crate::spool::Spool;
-
-/// Messages and events taken in before their reports are written and sent together.
-const GATHER_MAX: usize = 64;
-/// How long a leaving agent waits for its last reports to be read.
-const FAREWELL: Duration = Duration::from_secs(1);
+use crate::runners::Runners;
 
 /// Runs until `stop`. Tasks run on then, and the next agent on the same directory takes them up again.
 pub async fn run(config: AgentConfig, stop: CancellationToken) -> Result<(), AgentError> {
@@ -53,11 +37,12 @@ pub async fn run(config: AgentConfig, stop: CancellationToken) -> Result<(), Age
     let watcher = {
         let events = events_sender.clone();
         let tell = move |attempt, ending| drop(events.send(Event::Process { attempt, ending }));
-        Arc::new(Watcher::new(tell).map_err(AgentError::io("watch processes"))?)
+        Watcher::new(tell).map_err(AgentError::io("watch processes"))?
     };
     for owned in std::mem::take(&mut recovery.watch) {
         watcher.watch(owned).map_err(AgentError::io("watch a running task"))?;
     }
+    let leave = stop.child_token();
     let tools = Tools {
         starter: config.shim.clone(),
         runners: runners(&config, &data)?,
@@ -67,12 +52,17 @@ pub async fn run(config: AgentConfig, stop: CancellationToken) -> Result<(), Age
         taken_dir: data.taken(),
         events: events_sender,
         runtime: tokio::runtime::Handle::current(),
+        leave: leave.clone(),
     };
     let hands = Hands::new(tools).map_err(AgentError::io("start threads"))?;
     let dialer = Dialer { config: config.clone(), data: data.clone(), may_join: true };
-    let logs = logs::spawn(&dialer, stop.clone()).map_err(AgentError::io("watch the output of tasks"))?;
+    let (logs, shipping) = logs::spawn(&dialer, leave.clone()).map_err(AgentError::io("watch the output of tasks"))?;
     let agent = Agent::new(&config, data, recovery, hands, events, logs);
-    agent.run(Stream::new(dialer), stop).await
+    let result = agent.run(Stream::new(dialer), stop).await;
+    leave.cancel();
+    // The directory is free for the next agent only when nobody of ours is in it.
+    let _ = shipping.await;
+    result
 }
 
 fn runners(config: &AgentConfig, data: &DataDir) -> Result<Runners, AgentError> {
@@ -89,227 +79,4 @@ fn runners(config: &AgentConfig, data: &DataDir) -> Result<Runners, AgentError> 
         open_files: open_files.ok(),
         cgroup: config.cgroup.clone(),
     })
-}
-
-struct Agent {
-    session: Session,
-    spool: Spool,
-    /// The highest term of each shard, as on disk.
-    terms: BTreeMap<u32, i64>,
-    data: Arc<DataDir>,
-    hands: Hands,
-    events: UnboundedReceiver<Event>,
-    logs: logs::Sender,
-    load: Load,
-    sender: Option<UnboundedSender<Up>>,
-    /// How to judge the exit codes of what runs.
-    codes: BTreeMap<i64, ExitCodes>,
-    acts: Vec<Act>,
-    /// Why there was no connection, so that it is said once.
-    trouble: Option<String>,
-}
-
-impl Agent {
-    fn new(
-        config: &AgentConfig,
-        data: Arc<DataDir>,
-        recovery: Recovery,
-        hands: Hands,
-        events: UnboundedReceiver<Event>,
-        logs: logs::Sender,
-    ) -> Agent {
-        let ended: Vec<i64> = recovery.ended.iter().map(|(attempt, _)| *attempt).collect();
-        for (attempt, settled) in recovery.logs {
-            let running = recovery.taken.contains_key(&attempt) && !ended.contains(&attempt);
-            logs.send(LogWork::Follow { attempt });
-            if !running {
-                logs.send(LogWork::Ended { attempt });
-            }
-            if settled == Settled::Yes {
-                logs.send(LogWork::Settled { attempt });
-            }
-        }
-        let terms = recovery.session.terms.iter().copied().collect();
-        let mut session = Session::new(config.profile.clone(), recovery.session);
-        recovery.ended.into_iter().for_each(|(attempt, outcome)| session.on_ended(attempt, outcome));
-        Agent {
-            session,
-            spool: recovery.spool,
-            terms,
-            load: Load::new(data.root()),
-            data,
-            hands,
-            events,
-            logs,
-            sender: None,
-            codes: recovery.taken.into_iter().map(|(attempt, taken)| (attempt, taken.exit)).collect(),
-            acts: Vec::new(),
-            trouble: None,
-        }
-    }
-
-    async fn run(mut self, mut stream: Stream<stream::Work>, stop: CancellationToken) -> Result<(), AgentError> {
-        loop {
-            self.session.flush(&mut self.acts);
-            self.perform(&mut stream)?;
-            let tick = self.session.next_tick().map(clock::until);
-            let sleep = async {
-                match tick {
-                    Some(pause) => tokio::time::sleep(pause).await,
-                    None => std::future::pending().await,
-                }
-            };
-            tokio::select! {
-                () = stop.cancelled() => break,
-                happened = stream.next() => self.happened(happened),
-                Some(event) = self.events.recv() => self.event(event),
-                () = sleep => {}
-            }
-            self.gather(&mut stream).await;
-            self.session.on_tick(clock::now(), &mut self.acts);
-        }
-        self.sender = None;
-        stream.drained(FAREWELL).await;
-        Ok(())
-    }
-
-    /// Takes in what has come meanwhile, so that it shares one write and one message.
-    async fn gather(&mut self, stream: &mut Stream<stream::Work>) {
-        for _ in 0..GATHER_MAX {
-            let more_events = self.events.try_recv();
-            let more = more_events.is_ok();
-            more_events.into_iter().for_each(|event| self.event(event));
-            let Some(happened) = ready(stream.next()).await else { if more { continue } else { return } };
-            self.happened(happened);
-        }
-    }
-
-    fn happened(&mut self, happened: Happened<stream::Work>) {
-        let now = clock::now();
-        match happened {
-            Happened::Opened(sender) => {
-                self.sender = Some(sender);
-                self.session.on_connected(now, &mut self.acts);
-            }
-            Happened::Came(down) => {
-                if self.trouble.take().is_some() {
-                    tracing::info!("the server answers again");
-                }
-                self.session.on_down(now, down, &mut self.acts);
-            }
-            Happened::Lost(error) => self.lost(&error),
-        }
-    }
-
-    fn lost(&mut self, error: &DialError) {
-        self.sender = None;
-        self.session.on_disconnected();
-        let trouble = chain::chain(error);
-        if self.trouble.as_ref() != Some(&trouble) {
-            tracing::warn!(trouble, running = self.session.running(), "no connection to the server; tasks run on");
-            self.trouble = Some(trouble);
-        }
-    }
-
-    fn event(&mut self, event: Event) {
-        match event {
-            Event::Started { attempt, at } => {
-                // A quick one may have ended before we heard that it started.
-                if self.session.on_started(clock::now(), attempt, at) {
-                    self.logs.send(LogWork::Follow { attempt });
-                }
-            }
-            Event::Process { attempt, ending } => {
-                let codes = self.codes.remove(&attempt).unwrap_or_default();
-                self.ended(attempt, of_ending(ending, &codes, clock::wall()));
-            }
-            Event::Ended { attempt, outcome } => {
-                self.codes.remove(&attempt);
-                self.ended(attempt, outcome);
-            }
-        }
-    }
-
-    fn ended(&mut self, attempt: i64, outcome: model::Outcome) {
-        self.session.on_ended(attempt, outcome);
-        self.logs.send(LogWork::Ended { attempt });
-    }
-
-    fn perform(&mut self, stream: &mut Stream<stream::Work>) -> Result<(), AgentError> {
-        for act in std::mem::take(&mut self.acts) {
-            match act {
-                Act::Persist(records) => self.persist(&records)?,
-                Act::Send(up) => self.send(up),
-                Act::Beat { sent_at, running } => {
-                    if !self.session.has_room() {
-                        self.append(&[Record::Acked(Vec::new())]);
-                    }
-                    let beat = self.load.beat(sent_at, running);
-                    self.send(Up { body: Some(up::Body::Beat(beat)) });
-                }
-                Act::Start(start) => {
-                    self.codes.insert(start.order.attempt, start.task.body.exit.clone());
-                    self.hands.ask(Work::Start(start));
-                }
-                Act::Stop { attempt, by, grace } => self.hands.ask(Work::Stop { attempt, by, grace }),
-                Act::MoveLeash { attempt, until } => self.hands.ask(Work::MoveLeash { attempt, until }),
-                Act::Settled { attempt } => self.settled(attempt),
-                Act::Redial { reason } => {
-                    tracing::info!(reason, "the server asks us to dial again");
-                    self.sender = None;
-                    self.session.on_disconnected();
-                    stream.redial();
-                }
-                Act::Note(note) => tracing::warn!("{note}"),
-            }
-        }
-        Ok(())
-    }
-
-    fn persist(&mut self, records: &[Record]) -> Result<(), AgentError> {
-        let before = self.terms.clone();
-        for record in records {
-            if let Record::Term { shard, term } = record {
-                self.terms.insert(*shard, *term);
-            }
-        }
-        if self.terms != before {
-            // A fence that is not kept is none, so this is the end: whoever starts us again needs a disk that works.
-            self.data.keep_terms(self.terms.iter().map(|(shard, term)| (*shard, *term)))?;
-        }
-        self.append(records);
-        Ok(())
-    }
-
-    fn append(&mut self, records: &[Record]) {
-        let appended = self.spool.append(records);
-        self.session.on_room(appended.is_ok() && self.spool.has_room());
-        if let Err(error) = appended {
-            tracing::error!(%error, "cannot keep results on disk; nothing is started until that works again");
-        }
-    }
-
-    fn send(&mut self, up: Up) {
-        if let Some(sender) = &self.sender {
-            // A stream that is just breaking says so itself.
-            let _ = sender.send(up);
-        }
-    }
-
-    fn settled(&mut self, attempt: i64) {
-        if let Err(error) = TakenFile::remove(&self.data.taken(), attempt) {
-            tracing::warn!(attempt, %error, "cannot drop the record of a settled attempt");
-        }
-        self.logs.send(LogWork::Settled { attempt });
-    }
-}
-
-/// The answer of a future if it has one now.
-async fn ready<T>(future: impl Future<Output = T>) -> Option<T> {
-    let mut future = pin!(future);
-    poll_fn(|cx| match future.as_mut().poll(cx) {
-        Poll::Ready(value) => Poll::Ready(Some(value)),
-        Poll::Pending => Poll::Ready(None),
-    })
-    .await
 }

@@ -92,12 +92,12 @@ impl<C: Call> Stream<C> {
                         self.backoff.opened();
                         self.state = State::Open(Box::new(response.into_inner()));
                     }
-                    Err(status) => return self.lost(DialError::Closed(Box::new(status))),
+                    Err(status) => return self.lost(DialError::Broken(Box::new(status))),
                 },
                 State::Open(stream) => match stream.message().await {
                     Ok(Some(down)) => return Happened::Came(down),
-                    Ok(None) => return self.lost(DialError::Closed(Box::new(Status::ok("it ended")))),
-                    Err(status) => return self.lost(DialError::Closed(Box::new(status))),
+                    Ok(None) => return self.lost(DialError::Ended),
+                    Err(status) => return self.lost(DialError::Broken(Box::new(status))),
                 },
             }
         }

@@ -4,8 +4,10 @@
 
 mod act;
 mod graves;
+mod greeting;
 mod order;
 mod outbox;
+mod owners;
 mod server_clock;
 #[cfg(test)]
 mod tests;
@@ -206,86 +208,6 @@ impl Session {
         self.slots.used()
     }
 
-    fn on_welcome(&mut self, now: Now, welcome: link::Welcome, out: &mut Vec<Act>) {
-        let stream = self.stream_mut();
-        stream.clock.sample(stream.said_hello, now.steady, Timestamp(welcome.now));
-        if welcome.beat_every_ms > 0 {
-            stream.beat_every = Span::millis(welcome.beat_every_ms.into()).max(BEAT_EVERY_MIN);
-        }
-        stream.next_beat = Some(now.steady);
-        let heard = stream.said_hello;
-        self.hear(heard, out);
-        if welcome.protocol != link::PROTOCOL {
-            let (server, version, agent) = (welcome.protocol, welcome.version, link::PROTOCOL);
-            out.push(Act::Note(Note::OtherProtocol { server, version, agent }));
-        }
-    }
-
-    fn on_beat_seen(&mut self, now: Now, seen: link::BeatSeen, out: &mut Vec<Act>) {
-        let sent_at = Timestamp(seen.sent_at);
-        let stream = self.stream_mut();
-        if sent_at < stream.said_hello || sent_at > now.steady {
-            return;
-        }
-        stream.clock.sample(sent_at, now.steady, Timestamp(seen.now));
-        self.hear(sent_at, out);
-    }
-
-    /// The server was there at `at`: leashed tasks may run on from then.
-    fn hear(&mut self, at: Timestamp, out: &mut Vec<Act>) {
-        let stream = self.stream_mut();
-        if stream.heard.is_some_and(|heard| heard >= at) {
-            return;
-        }
-        stream.heard = Some(at);
-        for (attempt, run) in &self.runs {
-            out.extend(run.leash.map(|leash| Act::MoveLeash { attempt: *attempt, until: at + leash }));
-        }
-    }
-
-    fn on_greet(&mut self, greet: link::Greet, out: &mut Vec<Act>) {
-        let link::Greet { shard, term } = greet;
-        if self.admit(shard, term, out) {
-            let running = self.runs.iter().filter(|(_, run)| run.shard == shard).map(|(id, run)| held(*id, run));
-            let held = running.chain(self.outbox.held(shard)).collect();
-            out.push(send(up::Body::TermStored(link::TermStored { shard, term, held })));
-            // The owner before may have died with a report in its hands.
-            self.outbox.push_all_again(Some(shard));
-        }
-    }
-
-    /// Whether this term is still honoured; a higher one is kept before anything else is done.
-    fn admit(&mut self, shard: u32, term: i64, out: &mut Vec<Act>) -> bool {
-        let known = self.terms.entry(shard).or_insert(i64::MIN);
-        if term < *known {
-            out.push(Act::Note(Note::StaleTerm { shard, term, known: *known }));
-            return false;
-        }
-        if term > *known {
-            *known = term;
-            out.push(Act::Persist(vec![Record::Term { shard, term }]));
-        }
-        true
-    }
-
-    fn on_query(&mut self, query: link::Query, out: &mut Vec<Act>) {
-        let link::Query { shard, term, attempts } = query;
-        // Whoever asks under an old term must hear neither yes nor no.
-        if !self.admit(shard, term, out) {
-            return;
-        }
-        let (mut here, mut not_here) = (Vec::new(), Vec::new());
-        for attempt in attempts {
-            let run = self.runs.get(&attempt).map(|run| held(attempt, run));
-            match run.or_else(|| self.outbox.held_of(attempt)) {
-                Some(held) => here.push(held),
-                None => not_here.push(attempt),
-            }
-            self.outbox.push_again(attempt);
-        }
-        out.push(send(up::Body::Answer(link::Answer { shard, term, here, not_here })));
-    }
-
     fn on_acks(&mut self, acks: Vec<link::Ack>, out: &mut Vec<Act>) {
         let mut settled = Vec::new();
         let mut journalled = Vec::with_capacity(acks.len());
@@ -315,19 +237,6 @@ impl Session {
         self.graves.insert(attempt, until);
         let body = Some(link::report::Body::Ended(outcome.into()));
         self.outbox.push(link::Report { attempt, seq: ENDED, shard, body }, until, kept);
-    }
-
-    fn hello(&self) -> link::Hello {
-        let profile = &self.profile;
-        link::Hello {
-            protocol: link::PROTOCOL,
-            version: profile.version.clone(),
-            name: profile.name.clone(),
-            pools: profile.pools.clone(),
-            labels: profile.labels.clone().into_iter().collect(),
-            slots: profile.slots,
-            rebooted: self.rebooted,
-        }
     }
 
     fn stream_mut(&mut self) -> &mut Stream {

@@ -187,6 +187,8 @@ pub(crate) fn order() -> Order {
         planned: 1_700_000_000_000_000,
         start_by: now() + 60_000_000,
         stop_grace_us: 1_000_000,
+        // A test that fails leaves nothing running for long.
+        timeout_us: Some(120_000_000),
         ..Order::default()
     }
 }

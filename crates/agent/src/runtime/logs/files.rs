@@ -56,6 +56,10 @@ impl Files {
     pub(super) async fn written(&mut self) -> io::Result<Vec<i64>> {
         let mut ready = self.inotify.readable().await?;
         match ready.get_inner().0.read_events() {
+            // So much happened that the kernel forgot what: it may have been anywhere.
+            Ok(events) if events.iter().any(|event| event.mask.contains(AddWatchFlags::IN_Q_OVERFLOW)) => {
+                Ok(self.watches.keys().copied().collect())
+            }
             Ok(events) => Ok(events.iter().filter_map(|event| self.attempts.get(&event.wd).copied()).collect()),
             Err(Errno::EAGAIN) => {
                 ready.clear_ready();

@@ -11,6 +11,7 @@ use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
+use tokio::task::JoinHandle;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 use wire::link::{LogDown, LogUp};
@@ -52,7 +53,7 @@ impl Sender {
 }
 
 /// Runs until `stop`, on the current runtime.
-pub(crate) fn spawn(dialer: &Dialer, stop: CancellationToken) -> io::Result<Sender> {
+pub(crate) fn spawn(dialer: &Dialer, stop: CancellationToken) -> io::Result<(Sender, JoinHandle<()>)> {
     let (sender, work) = unbounded_channel();
     let shipper = Shipper {
         config: dialer.config.clone(),
@@ -66,8 +67,7 @@ pub(crate) fn spawn(dialer: &Dialer, stop: CancellationToken) -> io::Result<Send
         ship_at: None,
     };
     let stream = Stream::new(Dialer { may_join: false, ..dialer.clone() });
-    tokio::spawn(shipper.run(work, stream, stop));
-    Ok(Sender(sender))
+    Ok((Sender(sender), tokio::spawn(shipper.run(work, stream, stop))))
 }
 
 struct Shipper {

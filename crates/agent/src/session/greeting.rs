@@ -1,0 +1,58 @@
+//! The agent and the server as such: hello, welcome, heartbeats, and what follows from a server that answers.
+
+use model::{Span, Timestamp};
+use wire::link;
+
+use super::{Act, BEAT_EVERY_MIN, Note, Now, Session};
+
+impl Session {
+    pub(super) fn hello(&self) -> link::Hello {
+        let profile = &self.profile;
+        link::Hello {
+            protocol: link::PROTOCOL,
+            version: profile.version.clone(),
+            name: profile.name.clone(),
+            pools: profile.pools.clone(),
+            labels: profile.labels.clone().into_iter().collect(),
+            slots: profile.slots,
+            rebooted: self.rebooted,
+        }
+    }
+
+    pub(super) fn on_welcome(&mut self, now: Now, welcome: link::Welcome, out: &mut Vec<Act>) {
+        let stream = self.stream_mut();
+        stream.clock.sample(stream.said_hello, now.steady, Timestamp(welcome.now));
+        if welcome.beat_every_ms > 0 {
+            stream.beat_every = Span::millis(welcome.beat_every_ms.into()).max(BEAT_EVERY_MIN);
+        }
+        stream.next_beat = Some(now.steady);
+        let heard = stream.said_hello;
+        self.hear(heard, out);
+        if welcome.protocol != link::PROTOCOL {
+            let (server, version, agent) = (welcome.protocol, welcome.version, link::PROTOCOL);
+            out.push(Act::Note(Note::OtherProtocol { server, version, agent }));
+        }
+    }
+
+    pub(super) fn on_beat_seen(&mut self, now: Now, seen: link::BeatSeen, out: &mut Vec<Act>) {
+        let sent_at = Timestamp(seen.sent_at);
+        let stream = self.stream_mut();
+        if sent_at < stream.said_hello || sent_at > now.steady {
+            return;
+        }
+        stream.clock.sample(sent_at, now.steady, Timestamp(seen.now));
+        self.hear(sent_at, out);
+    }
+
+    /// The server was there at `at`: leashed tasks may run on from then.
+    pub(super) fn hear(&mut self, at: Timestamp, out: &mut Vec<Act>) {
+        let stream = self.stream_mut();
+        if stream.heard.is_some_and(|heard| heard >= at) {
+            return;
+        }
+        stream.heard = Some(at);
+        for (attempt, run) in &self.runs {
+            out.extend(run.leash.map(|leash| Act::MoveLeash { attempt: *attempt, until: at + leash }));
+        }
+    }
+}
