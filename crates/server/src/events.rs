@@ -43,7 +43,9 @@ impl Ring {
     pub fn push(&self, commit: Arc<Commit>) {
         let mut inner = self.inner.write();
         let number = inner.next;
-        inner.next += 1;
+        // Every change has a number of its own, so that a reader can resume in the middle of a commit.
+        inner.next += commit.changes.len().max(1) as u64;
+        let next = inner.next;
         inner.changes += commit.changes.len();
         inner.commits.push_back((number, commit));
         while inner.changes > RING_CHANGES_MAX && inner.commits.len() > 1 {
@@ -51,7 +53,11 @@ impl Ring {
             inner.changes -= gone.changes.len();
         }
         drop(inner);
-        self.latest.send_replace(number + 1);
+        self.latest.send_replace(next);
+    }
+
+    pub fn latest(&self) -> Option<Arc<Commit>> {
+        self.inner.read().commits.back().map(|(_, commit)| Arc::clone(commit))
     }
 
     /// The position after the latest commit.
@@ -59,13 +65,18 @@ impl Ring {
         self.inner.read().next
     }
 
+    /// From the commit this position lies in; a commit's number is that of its first change.
     pub fn since(&self, position: u64, most: usize) -> Since {
         let inner = self.inner.read();
         let oldest = inner.commits.front().map_or(inner.next, |(number, _)| *number);
         if position < oldest || position > inner.next {
             return Since::Reset(inner.next);
         }
-        let skip = (position - oldest) as usize;
+        let skip = match inner.commits.binary_search_by_key(&position, |(number, _)| *number) {
+            Ok(exactly) => exactly,
+            Err(after) if position == inner.next => after,
+            Err(after) => after.saturating_sub(1),
+        };
         Since::Commits(inner.commits.iter().skip(skip).take(most).cloned().collect())
     }
 

@@ -15,8 +15,8 @@ pub(super) trait Endpoint: Send + Sync + 'static {
     const BODY_MAX: usize = 4 << 20;
     /// How long its answer may take to begin.
     const PATIENCE: Duration = Duration::from_secs(30);
-    /// Whether a repeated POST with the same key gets the first answer from memory. Off where the store keeps the key,
-    /// and where the answer holds a secret or a stream.
+    /// Whether a repeated POST with the same key gets the first answer from memory. Off where the answer holds a
+    /// secret or a stream.
     const REMEMBERED: bool = matches!(Self::ROUTE.method, Method::Post);
 
     fn describe(sheet: Sheet) -> Sheet;
@@ -29,7 +29,7 @@ pub(super) trait Endpoint: Send + Sync + 'static {
 }
 
 macro_rules! endpoints {
-    ($($name:ident $route:ident { $($const:ident = $value:expr;)* $describe:expr })*) => {
+    ($($name:ident $route:ident { $($const:ident = $value:expr;)* => $describe:expr })*) => {
         $(
             pub(super) struct $name;
 
@@ -57,83 +57,83 @@ macro_rules! endpoints {
 const JOB_FAULTS: &[Code] = &[Code::BadJobs, Code::NameTaken, Code::EngineFailed, Code::TooLarge];
 
 endpoints! {
-    JobList JOB_LIST { |s| s.says("Jobs, by name").query::<JobQuery>().page::<JobView>().may(&[Code::BadCursor]) }
-    JobApply JOB_APPLY { BODY_MAX = 16 << 20; PATIENCE = 300; |s| s
+    JobList JOB_LIST { => |s| s.says("Jobs, by name").query::<JobQuery>().page::<JobView>().may(&[Code::BadCursor]) }
+    JobApply JOB_APPLY { BODY_MAX = 16 << 20; PATIENCE = 300; => |s| s
         .says("Create, change and delete jobs so that they are as sent; with `dry_run`, only say what would be done")
         .body::<ApplyBody>().json::<PlanView>().may(JOB_FAULTS) }
-    JobShow JOB_SHOW { |s| s.says("One job with its whole body").json::<JobView>().may(&[Code::NoSuchJob]) }
-    JobDelete JOB_DELETE { |s| s.says("Delete a job; its history stays").nothing().may(&[Code::NoSuchJob]) }
-    JobTrigger JOB_TRIGGER { REMEMBERED = false; |s| s.says("Make an instance now; answered when it is on disk")
+    JobShow JOB_SHOW { => |s| s.says("One job with its whole body").json::<JobView>().may(&[Code::NoSuchJob]) }
+    JobDelete JOB_DELETE { => |s| s.says("Delete a job; its history stays").nothing().may(&[Code::NoSuchJob]) }
+    JobTrigger JOB_TRIGGER { => |s| s.says("Make an instance now; answered when it is on disk")
         .optional_body::<TriggerBody>().created::<InstanceView>()
         .may(&[Code::NoSuchJob, Code::JobDisabled, Code::JobHeld, Code::AlreadyPlanned, Code::KeyReused, Code::BadTime, Code::OverSize]) }
-    JobPause JOB_PAUSE { |s| s.says("Nothing planned after the answer starts; manual triggers still work")
+    JobPause JOB_PAUSE { => |s| s.says("Nothing planned after the answer starts; manual triggers still work")
         .json::<JobView>().may(&[Code::NoSuchJob]) }
-    JobResume JOB_RESUME { |s| s.says("Go on from now").json::<JobView>().may(&[Code::NoSuchJob, Code::JobDisabled]) }
-    JobEnable JOB_ENABLE { |s| s.says("Go on from now").json::<JobView>().may(&[Code::NoSuchJob]) }
-    JobDisable JOB_DISABLE { |s| s.says("Nothing starts any more, not even by hand").json::<JobView>().may(&[Code::NoSuchJob]) }
-    JobRelease JOB_RELEASE { |s| s.says("Let a quarantined job go on").json::<JobView>().may(&[Code::NoSuchJob, Code::NotHeld]) }
-    JobVersions JOB_VERSIONS { |s| s.says("What the job was, newest first").page::<JobVersionView>().may(&[Code::NoSuchJob]) }
-    JobNext JOB_NEXT { |s| s.says("The next planned times, exactly as they will happen")
+    JobResume JOB_RESUME { => |s| s.says("Go on from now").json::<JobView>().may(&[Code::NoSuchJob, Code::JobDisabled]) }
+    JobEnable JOB_ENABLE { => |s| s.says("Go on from now").json::<JobView>().may(&[Code::NoSuchJob]) }
+    JobDisable JOB_DISABLE { => |s| s.says("Nothing starts any more, not even by hand").json::<JobView>().may(&[Code::NoSuchJob]) }
+    JobRelease JOB_RELEASE { => |s| s.says("Let a quarantined job go on").json::<JobView>().may(&[Code::NoSuchJob, Code::NotHeld]) }
+    JobVersions JOB_VERSIONS { => |s| s.says("What the job was, newest first").page::<JobVersionView>().may(&[Code::NoSuchJob]) }
+    JobNext JOB_NEXT { => |s| s.says("The next planned times, exactly as they will happen")
         .query::<NextQuery>().json::<PreviewView>().may(&[Code::NoSuchJob]) }
-    JobWhy JOB_WHY { |s| s.says("Why a job runs, waits or does not run").json::<WhyView>().may(&[Code::NoSuchJob]) }
-    JobExport JOB_EXPORT { |s| s.says("The job as a file that can be applied").uses::<JobBody>()
+    JobWhy JOB_WHY { => |s| s.says("Why a job runs, waits or does not run").json::<WhyView>().may(&[Code::NoSuchJob]) }
+    JobExport JOB_EXPORT { => |s| s.says("The job as a file that can be applied").uses::<JobBody>()
         .text("application/yaml").may(&[Code::NoSuchJob]) }
-    Preview PREVIEW { |s| s.says("The times a trigger would name").body::<PreviewBody>().json::<PreviewView>()
+    Preview PREVIEW { => |s| s.says("The times a trigger would name").body::<PreviewBody>().json::<PreviewView>()
         .may(&[Code::BadTrigger, Code::BadCron]) }
 
-    InstanceList INSTANCE_LIST { |s| s.says("Instances, newest planned time first")
+    InstanceList INSTANCE_LIST { => |s| s.says("Instances, newest planned time first")
         .query::<InstanceQuery>().page::<InstanceView>().may(&[Code::BadCursor, Code::NoSuchJob]) }
-    InstanceShow INSTANCE_SHOW { |s| s.says("One instance").json::<InstanceView>().may(&[Code::NoSuchInstance]) }
-    InstanceStop INSTANCE_STOP { |s| s.says("Stop it: answered when the intent is on disk and nothing further starts")
+    InstanceShow INSTANCE_SHOW { => |s| s.says("One instance").json::<InstanceView>().may(&[Code::NoSuchInstance]) }
+    InstanceStop INSTANCE_STOP { => |s| s.says("Stop it: answered when the intent is on disk and nothing further starts")
         .json::<InstanceView>().may(&[Code::NoSuchInstance, Code::NotOpen]) }
-    InstanceRerun INSTANCE_RERUN { |s| s.says("Run an ended instance once more: the same planned time, a new attempt")
-        .json::<InstanceView>().may(&[Code::NoSuchInstance, Code::StillOpen, Code::NoSuchJob, Code::JobDisabled]) }
-    InstanceResolve INSTANCE_RESOLVE { |s| s.says("Say what became of an attempt whose agent cannot be asked")
+    InstanceRerun INSTANCE_RERUN { => |s| s.says("Run an ended instance once more: the same planned time, a new attempt")
+        .json::<InstanceView>().may(&[Code::NoSuchInstance, Code::StillOpen, Code::NoSuchJob, Code::NoSuchVersion, Code::JobDisabled, Code::AlreadyPlanned]) }
+    InstanceResolve INSTANCE_RESOLVE { => |s| s.says("Say what became of an attempt whose agent cannot be asked")
         .body::<ResolveBody>().json::<InstanceView>().may(&[Code::NoSuchInstance, Code::NotOpen, Code::NotUncertain]) }
-    InstanceReplay INSTANCE_REPLAY { PATIENCE = 120; |s| s.says("Run dead letters once more")
+    InstanceReplay INSTANCE_REPLAY { PATIENCE = 120; => |s| s.says("Run dead letters once more")
         .body::<ReplayBody>().json::<ReplayView>().may(&[Code::NoSuchJob]) }
-    AttemptList ATTEMPT_LIST { |s| s.says("All tries at an instance, oldest first").page::<AttemptView>().may(&[Code::NoSuchInstance]) }
-    InstanceWhy INSTANCE_WHY { |s| s.says("Why it waits, runs, or ended as it did").json::<WhyView>().may(&[Code::NoSuchInstance]) }
-    Log LOG { |s| s.says("The output of an attempt; with `follow`, as server-sent events while it is written")
+    AttemptList ATTEMPT_LIST { => |s| s.says("All tries at an instance, oldest first").page::<AttemptView>().may(&[Code::NoSuchInstance]) }
+    InstanceWhy INSTANCE_WHY { => |s| s.says("Why it waits, runs, or ended as it did").json::<WhyView>().may(&[Code::NoSuchInstance]) }
+    Log LOG { => |s| s.says("The output of an attempt; with `follow`, as server-sent events while it is written")
         .query::<LogQuery>().last_event_id().uses::<LogFrameView>().uses::<LogEndView>().log()
         .may(&[Code::NoSuchInstance, Code::NoSuchAttempt, Code::NoLog]) }
-    Events EVENTS { |s| s.says("What happens, as server-sent events; resumes after `Last-Event-ID`")
+    Events EVENTS { => |s| s.says("What happens, as server-sent events; resumes after `Last-Event-ID`")
         .last_event_id().uses::<EventView>().stream() }
 
-    PoolList POOL_LIST { |s| s.says("Pools that have agents or a limit").page::<PoolView>() }
-    PoolPut POOL_PUT { |s| s.says("Limit a pool").body::<PoolBody>().json::<PoolView>().may(&[Code::BadName]) }
-    PoolDelete POOL_DELETE { |s| s.says("Forget a pool nobody is in").nothing().may(&[Code::NoSuchPool, Code::PoolInUse]) }
-    AgentList AGENT_LIST { |s| s.says("Agents, by name").page::<AgentView>() }
-    AgentShow AGENT_SHOW { |s| s.says("One agent").json::<AgentView>().may(&[Code::NoSuchAgent]) }
-    AgentDrain AGENT_DRAIN { |s| s.says("Give it no new work").json::<AgentView>().may(&[Code::NoSuchAgent]) }
-    AgentUndrain AGENT_UNDRAIN { |s| s.says("Give it work again").json::<AgentView>().may(&[Code::NoSuchAgent]) }
-    AgentRemove AGENT_REMOVE { |s| s.says("Forget an agent; it must join again to come back")
+    PoolList POOL_LIST { => |s| s.says("Pools that have agents or a limit").page::<PoolView>() }
+    PoolPut POOL_PUT { => |s| s.says("Limit a pool").body::<PoolBody>().json::<PoolView>().may(&[Code::BadName]) }
+    PoolDelete POOL_DELETE { => |s| s.says("Forget a pool nobody is in").nothing().may(&[Code::NoSuchPool, Code::PoolInUse]) }
+    AgentList AGENT_LIST { => |s| s.says("Agents, by name").page::<AgentView>() }
+    AgentShow AGENT_SHOW { => |s| s.says("One agent").json::<AgentView>().may(&[Code::NoSuchAgent]) }
+    AgentDrain AGENT_DRAIN { => |s| s.says("Give it no new work").json::<AgentView>().may(&[Code::NoSuchAgent]) }
+    AgentUndrain AGENT_UNDRAIN { => |s| s.says("Give it work again").json::<AgentView>().may(&[Code::NoSuchAgent]) }
+    AgentRemove AGENT_REMOVE { => |s| s.says("Forget an agent; it must join again to come back")
         .nothing().may(&[Code::NoSuchAgent, Code::AgentBusy]) }
-    JoinToken JOIN_TOKEN { REMEMBERED = false; |s| s.says("A token with which one agent joins, once")
+    JoinToken JOIN_TOKEN { REMEMBERED = false; => |s| s.says("A token with which one agent joins, once")
         .optional_body::<JoinTokenBody>().created::<JoinTokenView>().may(&[Code::BadLength, Code::BadName]) }
-    LimitShow LIMIT_SHOW { |s| s.says("How many instances may run at once in the whole installation").json::<LimitBody>() }
-    LimitPut LIMIT_PUT { |s| s.says("Set how many instances may run at once in the whole installation")
+    LimitShow LIMIT_SHOW { => |s| s.says("How many instances may run at once in the whole installation").json::<LimitBody>() }
+    LimitPut LIMIT_PUT { => |s| s.says("Set how many instances may run at once in the whole installation")
         .body::<LimitBody>().json::<LimitBody>() }
 
-    Verify VERIFY { PATIENCE = 600; |s| s.says("Compute every planned time anew and compare it with the ledger")
+    Verify VERIFY { PATIENCE = 600; => |s| s.says("Compute every planned time anew and compare it with the ledger")
         .query::<VerifyQuery>().json::<VerifyView>().may(&[Code::NoSuchJob]) }
-    Stats STATS { |s| s.says("How many of everything").query::<StatsQuery>().json::<StatsView>() }
-    Quarantine QUARANTINE { |s| s.says("Inputs that made deciding fail, and the jobs held for them").page::<QuarantineView>() }
-    Backup BACKUP { REMEMBERED = false; PATIENCE = 600; |s| s.says("A consistent copy of the store, made while it works")
+    Stats STATS { => |s| s.says("How many of everything").query::<StatsQuery>().json::<StatsView>() }
+    Quarantine QUARANTINE { => |s| s.says("Inputs that made deciding fail, and the jobs held for them").page::<QuarantineView>() }
+    Backup BACKUP { REMEMBERED = false; PATIENCE = 600; => |s| s.says("A consistent copy of the store, made while it works")
         .file("application/vnd.sqlite3").may(&[Code::BackupFailed]) }
 
-    Setup SETUP { REMEMBERED = false; |s| s.says("Make the first administrator, once")
+    Setup SETUP { REMEMBERED = false; => |s| s.says("Make the first administrator, once")
         .body::<SetupBody>().created::<SetupView>().may(&[Code::SetupDone, Code::BadSetupToken, Code::WeakPassword, Code::BadName]) }
-    SessionOpen SESSION_OPEN { REMEMBERED = false; |s| s.says("Sign in").body::<SessionBody>().created::<SessionView>()
+    SessionOpen SESSION_OPEN { REMEMBERED = false; => |s| s.says("Sign in").body::<SessionBody>().created::<SessionView>()
         .may(&[Code::WrongPassword, Code::TooMany]) }
-    SessionClose SESSION_CLOSE { |s| s.says("Sign out").nothing() }
-    TokenList TOKEN_LIST { |s| s.says("API tokens that work").page::<TokenView>() }
-    TokenCreate TOKEN_CREATE { REMEMBERED = false; |s| s.says("Make an API token").body::<TokenBody>().created::<TokenCreatedView>()
+    SessionClose SESSION_CLOSE { => |s| s.says("Sign out").nothing() }
+    TokenList TOKEN_LIST { => |s| s.says("API tokens that work").page::<TokenView>() }
+    TokenCreate TOKEN_CREATE { REMEMBERED = false; => |s| s.says("Make an API token").body::<TokenBody>().created::<TokenCreatedView>()
         .may(&[Code::BadLength, Code::BadName]) }
-    TokenRevoke TOKEN_REVOKE { |s| s.says("A token works no more, at once").nothing().may(&[Code::NoSuchToken]) }
+    TokenRevoke TOKEN_REVOKE { => |s| s.says("A token works no more, at once").nothing().may(&[Code::NoSuchToken]) }
 
-    Health HEALTH { |s| s.says("Alive means: the scheduling loop makes progress").json::<HealthView>().may(&[Code::NotReady]) }
-    Ready READY { |s| s.says("Whether work is taken").json::<ReadyView>().may(&[Code::NotReady]) }
-    Version VERSION { |s| s.says("What runs here").json::<VersionView>() }
-    Document OPENAPI { |s| s.says("This document").any_json() }
+    Health HEALTH { => |s| s.says("Alive means: the scheduling loop makes progress").json::<HealthView>().may(&[Code::NotReady]) }
+    Ready READY { => |s| s.says("Whether work is taken").json::<ReadyView>().may(&[Code::NotReady]) }
+    Version VERSION { => |s| s.says("What runs here").json::<VersionView>() }
+    Document OPENAPI { => |s| s.says("This document").any_json() }
 }

@@ -20,6 +20,7 @@ use tokio::net::TcpListener;
 use crate::app::App;
 use crate::ops::Desk;
 
+pub(crate) use again::Repeats;
 pub use openapi::openapi_json;
 
 /// Serves until the server is told to stop.

@@ -68,7 +68,7 @@ pub(super) fn build(desk: Desk) -> Router {
     router
         .route("/", get(pages::root))
         .route("/ui", get(pages::console))
-        .route("/setup", get(pages::setup))
+        .route("/ui/setup", get(pages::setup))
         .route("/metrics", get(pages::metrics))
         .fallback(speak::no_route)
         .method_not_allowed_fallback(speak::wrong_method)

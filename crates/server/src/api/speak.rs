@@ -17,7 +17,8 @@ const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
 impl IntoResponse for Refused {
     /// The body is written by `speak`, which knows what was asked for.
     fn into_response(self) -> Response {
-        let mut response = StatusCode::from_u16(self.0.status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR).into_response();
+        let mut response =
+            StatusCode::from_u16(self.0.status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR).into_response();
         if let Some(seconds) = self.retry_after() {
             response.headers_mut().insert(header::RETRY_AFTER, HeaderValue::from(seconds));
         }
@@ -99,5 +100,6 @@ pub(super) async fn wrong_method(method: Method, uri: Uri) -> Refused {
 pub(super) fn panicked(panic: Box<dyn Any + Send>) -> Response {
     let text = panic.downcast_ref::<String>().map(String::as_str).or(panic.downcast_ref::<&str>().copied());
     tracing::error!(panic = text.unwrap_or("without a message"), "a handler panicked");
-    Refused::from(Problem::new(Code::Internal, "answering this request failed; the server's log says more")).into_response()
+    Refused::from(Problem::new(Code::Internal, "answering this request failed; the server's log says more"))
+        .into_response()
 }

@@ -1,0 +1,111 @@
+//! Doors of jobs.
+
+use axum::Json;
+use axum::extract::State;
+use axum::http::{StatusCode, header};
+use axum::response::IntoResponse;
+use model::JobMode;
+use wire::api::{
+    ApplyBody, InstanceView, JobQuery, JobVersionView, JobView, NextQuery, Page, PlanView, PreviewBody, PreviewView,
+    TriggerBody, WhyView,
+};
+
+use super::super::endpoint::*;
+use super::super::guard::Caller;
+use super::super::take::{Body, Key, Named, OptionalBody, Query};
+use super::{Answer, Created, Nothing, created};
+use crate::ops::{Desk, Refused};
+
+type Name = Named<String>;
+
+pub(crate) async fn list(
+    who: Caller<JobList>,
+    State(desk): State<Desk>,
+    Query(query): Query<JobQuery>,
+) -> Answer<Page<JobView>> {
+    Ok(Json(desk.list_jobs(who.tenant(), query).await?))
+}
+
+pub(crate) async fn apply(
+    who: Caller<JobApply>,
+    State(desk): State<Desk>,
+    Body(body): Body<ApplyBody>,
+) -> Answer<PlanView> {
+    Ok(Json(desk.apply(who.tenant(), body, who.actor()).await?))
+}
+
+pub(crate) async fn show(who: Caller<JobShow>, State(desk): State<Desk>, Named(name): Name) -> Answer<JobView> {
+    Ok(Json(desk.show_job(who.tenant(), &name).await?))
+}
+
+pub(crate) async fn delete(who: Caller<JobDelete>, State(desk): State<Desk>, Named(name): Name) -> Nothing {
+    desk.delete_job(who.tenant(), &name, who.actor()).await?;
+    Ok(StatusCode::NO_CONTENT)
+}
+
+pub(crate) async fn trigger(
+    who: Caller<JobTrigger>,
+    State(desk): State<Desk>,
+    Named(name): Name,
+    Key(key): Key,
+    OptionalBody(body): OptionalBody<TriggerBody>,
+) -> Created<InstanceView> {
+    Ok(created(desk.trigger(who.tenant(), &name, body, key, who.actor()).await?))
+}
+
+pub(crate) async fn pause(who: Caller<JobPause>, State(desk): State<Desk>, Named(name): Name) -> Answer<JobView> {
+    Ok(Json(desk.set_mode(who.tenant(), &name, JobMode::Paused, who.actor()).await?))
+}
+
+pub(crate) async fn resume(who: Caller<JobResume>, State(desk): State<Desk>, Named(name): Name) -> Answer<JobView> {
+    Ok(Json(desk.resume(who.tenant(), &name, who.actor()).await?))
+}
+
+pub(crate) async fn enable(who: Caller<JobEnable>, State(desk): State<Desk>, Named(name): Name) -> Answer<JobView> {
+    Ok(Json(desk.set_mode(who.tenant(), &name, JobMode::Enabled, who.actor()).await?))
+}
+
+pub(crate) async fn disable(who: Caller<JobDisable>, State(desk): State<Desk>, Named(name): Name) -> Answer<JobView> {
+    Ok(Json(desk.set_mode(who.tenant(), &name, JobMode::Disabled, who.actor()).await?))
+}
+
+pub(crate) async fn release(who: Caller<JobRelease>, State(desk): State<Desk>, Named(name): Name) -> Answer<JobView> {
+    Ok(Json(desk.release(who.tenant(), &name, who.actor()).await?))
+}
+
+pub(crate) async fn versions(
+    who: Caller<JobVersions>,
+    State(desk): State<Desk>,
+    Named(name): Name,
+) -> Answer<Page<JobVersionView>> {
+    Ok(Json(desk.job_versions(who.tenant(), &name).await?))
+}
+
+pub(crate) async fn next(
+    who: Caller<JobNext>,
+    State(desk): State<Desk>,
+    Named(name): Name,
+    Query(query): Query<NextQuery>,
+) -> Answer<PreviewView> {
+    Ok(Json(desk.next_fires(who.tenant(), &name, query).await?))
+}
+
+pub(crate) async fn why(who: Caller<JobWhy>, State(desk): State<Desk>, Named(name): Name) -> Answer<WhyView> {
+    Ok(Json(desk.why_job(who.tenant(), &name).await?))
+}
+
+pub(crate) async fn export(
+    who: Caller<JobExport>,
+    State(desk): State<Desk>,
+    Named(name): Name,
+) -> Result<impl IntoResponse, Refused> {
+    Ok(([(header::CONTENT_TYPE, "application/yaml")], desk.export_job(who.tenant(), &name).await?))
+}
+
+pub(crate) async fn preview(
+    _: Caller<Preview>,
+    State(desk): State<Desk>,
+    Body(body): Body<PreviewBody>,
+) -> Answer<PreviewView> {
+    Ok(Json(desk.preview(&body)?))
+}

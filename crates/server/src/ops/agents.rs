@@ -1,0 +1,172 @@
+//! Agents, pools and limits.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use engine::Command;
+use model::{Actor, AgentId, AgentRecord, PoolRecord, Span, TenantId};
+use store::access::JoinToken;
+use wire::api::{AgentView, JoinTokenBody, JoinTokenView, LimitBody, Page, PoolBody, PoolView};
+use wire::job::check::name_fault;
+use wire::{Code, Fault, Problem};
+
+use super::{Desk, Done, Refused};
+use crate::secret;
+
+const JOIN_WITHIN: Span = Span::HOUR;
+const JOIN_WITHIN_MAX: Span = Span::DAY.saturating_mul(30);
+
+impl Desk {
+    pub(crate) fn list_agents(&self, tenant: TenantId) -> Page<AgentView> {
+        let mut agents = self.doorman.agents();
+        agents.retain(|agent| agent.tenant == tenant);
+        agents.sort_by(|a, b| (&a.name, a.id).cmp(&(&b.name, b.id)));
+        Page::whole(agents.iter().map(|agent| self.view_agent(agent)).collect())
+    }
+
+    pub(crate) fn show_agent(&self, id: AgentId) -> Done<AgentView> {
+        let record = self.agent(id)?;
+        Ok(self.view_agent(&record))
+    }
+
+    fn agent(&self, id: AgentId) -> Done<Arc<AgentRecord>> {
+        self.doorman.agent(id).ok_or_else(|| no_agent(id))
+    }
+
+    fn view_agent(&self, record: &AgentRecord) -> AgentView {
+        let presence = self.switchboard.presence(record.id);
+        let mut view = AgentView::new(record, presence.map(|presence| presence.load));
+        let beat = presence.map(|presence| presence.beat_at.unwrap_or(presence.since));
+        view.seen_at = beat.map(Into::into).or(view.seen_at);
+        view
+    }
+
+    pub(crate) async fn set_drained(&self, id: AgentId, drained: bool, by: Actor) -> Done<AgentView> {
+        let before = self.agent(id)?.drained;
+        let record = self.doorman.set_drained(id, drained).ok_or_else(|| no_agent(id))?;
+        if let Err(error) = self.shard.ask(by, Command::PutAgent { agent: Box::new(record) }).await {
+            self.doorman.set_drained(id, before);
+            return Err(error.into());
+        }
+        self.show_agent(id)
+    }
+
+    /// It must join anew to come back. What it still ran is uncertain until its time is over or a person decides.
+    pub(crate) async fn remove_agent(&self, id: AgentId, by: Actor) -> Done<()> {
+        let record = self.agent(id)?;
+        if let Some(presence) = self.switchboard.presence(id)
+            && presence.load.running > 0
+        {
+            let detail = format!("{} tasks run on agent {}", presence.load.running, record.name);
+            return Err(Problem::new(Code::AgentBusy, detail).into());
+        }
+        self.shard.ask(by, Command::RemoveAgent { agent: id }).await?;
+        self.doorman.forget_agent(id).await?;
+        self.switchboard.hang_up(id, "this agent was removed");
+        Ok(())
+    }
+
+    pub(crate) async fn join_token(&self, tenant: TenantId, body: JoinTokenBody) -> Done<JoinTokenView> {
+        for (n, pool) in body.pools.iter().enumerate() {
+            check_name(pool, &format!("pools[{n}]"))?;
+        }
+        let long = |text: &String| text.is_empty() || text.len() > 256;
+        if body.pools.len() > 64
+            || body.labels.len() > 64
+            || body.labels.iter().any(|(key, value)| long(key) || value.len() > 256)
+        {
+            return Err(Fault::new(Code::BadName, "labels", "at most 64 pools and labels of at most 256 characters")
+                .alone()
+                .into());
+        }
+        let within = body.expires_in.map_or(JOIN_WITHIN, |length| length.0);
+        if within <= Span::ZERO || within > JOIN_WITHIN_MAX {
+            let told = format!("a join token lives for more than nothing and at most {JOIN_WITHIN_MAX}");
+            return Err(Fault::new(Code::BadLength, "expires_in", told).alone().into());
+        }
+        let (text, now) = (secret::make("join"), self.clock.now());
+        let token = JoinToken {
+            hash: secret::hash(&text),
+            tenant,
+            pools: body.pools,
+            labels: body.labels,
+            created_at: now,
+            expires_at: now + within,
+        };
+        let expires_at = token.expires_at.into();
+        self.access.run(move |access| access.put_join_token(&token)).await?;
+        Ok(JoinTokenView { token: text, expires_at })
+    }
+
+    /// Pools that have agents or a limit: there is nothing else to a pool.
+    pub(crate) async fn list_pools(&self, tenant: TenantId) -> Done<Page<PoolView>> {
+        let records = self.read(|reads, by| reads.pools(by)).await?;
+        let mut pools: BTreeMap<String, PoolView> = BTreeMap::new();
+        for record in records.into_iter().filter(|record| record.tenant == tenant && record.limit.is_some()) {
+            pools.insert(record.name.clone(), empty(record.name, record.limit));
+        }
+        for agent in self.doorman.agents().iter().filter(|agent| agent.tenant == tenant) {
+            let is_online = self.switchboard.presence(agent.id).is_some();
+            for name in &agent.pools {
+                let pool = pools.entry(name.clone()).or_insert_with(|| empty(name.clone(), None));
+                pool.agents += 1;
+                if is_online {
+                    pool.online += 1;
+                    pool.slots += agent.slots;
+                }
+            }
+        }
+        Ok(Page::whole(pools.into_values().collect()))
+    }
+
+    pub(crate) async fn put_pool(&self, tenant: TenantId, name: String, body: PoolBody, by: Actor) -> Done<PoolView> {
+        check_name(&name, "name")?;
+        self.set_pool(PoolRecord { tenant, name: name.clone(), limit: body.limit }, by).await?;
+        let pool = self.find_pool(tenant, &name).await?;
+        Ok(pool.unwrap_or_else(|| empty(name, body.limit)))
+    }
+
+    pub(crate) async fn delete_pool(&self, tenant: TenantId, name: String, by: Actor) -> Done<()> {
+        let pool = self.find_pool(tenant, &name).await?;
+        let no_pool = || Refused::from(Problem::new(Code::NoSuchPool, format!("there is no pool {name:?}")));
+        let pool = pool.ok_or_else(no_pool)?;
+        if pool.agents > 0 {
+            let detail = format!("{} agents are in pool {name}", pool.agents);
+            return Err(Problem::new(Code::PoolInUse, detail).into());
+        }
+        self.set_pool(PoolRecord { tenant, name, limit: None }, by).await
+    }
+
+    async fn find_pool(&self, tenant: TenantId, name: &str) -> Done<Option<PoolView>> {
+        Ok(self.list_pools(tenant).await?.items.into_iter().find(|pool| pool.name == name))
+    }
+
+    async fn set_pool(&self, pool: PoolRecord, by: Actor) -> Done<()> {
+        self.shard.ask(by, Command::PutPool { pool }).await?;
+        Ok(())
+    }
+
+    pub(crate) async fn limit(&self) -> Done<LimitBody> {
+        Ok(LimitBody { limit: self.read(|reads, by| reads.global_limit(by)).await? })
+    }
+
+    pub(crate) async fn put_limit(&self, body: LimitBody, by: Actor) -> Done<LimitBody> {
+        self.shard.ask(by, Command::SetGlobalLimit { limit: body.limit }).await?;
+        self.limit().await
+    }
+}
+
+fn empty(name: String, limit: Option<u32>) -> PoolView {
+    PoolView { name, limit, agents: 0, online: 0, slots: 0 }
+}
+
+fn no_agent(id: AgentId) -> Refused {
+    Problem::new(Code::NoSuchAgent, format!("there is no agent {id}")).into()
+}
+
+fn check_name(name: &str, path: &str) -> Done<()> {
+    match name_fault(name) {
+        Some(wrong) => Err(Fault::new(Code::BadName, path, format!("the name {wrong}")).alone().into()),
+        None => Ok(()),
+    }
+}

@@ -1,0 +1,175 @@
+//! Instances: listing, showing, stopping, and a person's word on the uncertain.
+
+use std::collections::BTreeMap;
+use std::time::Instant;
+
+use engine::Command;
+use engine::input::Resolution;
+use model::{Actor, AgentId, Ending, Failure, Instance, InstanceId, JobId, SkipReason, State, TenantId};
+use store::read::InstanceFilter;
+use store::{Reads, StoreError};
+use wire::api::{AttemptView, Cursor, InstanceQuery, InstanceView, Page, ResolveBody, ResolveWord, VerdictWord};
+use wire::{Code, Problem};
+
+use super::{Desk, Done, Refused};
+
+impl Desk {
+    pub(crate) async fn list_instances(&self, tenant: TenantId, query: InstanceQuery) -> Done<Page<InstanceView>> {
+        let limit = Page::<InstanceView>::limit(query.limit)?;
+        let job = match &query.job {
+            Some(name) => Some(self.job(tenant, name).await?.id),
+            None => None,
+        };
+        let filter = InstanceFilter {
+            tenant: Some(tenant),
+            job,
+            states: query.states()?,
+            from: query.from.map(Into::into),
+            to: query.to.map(Into::into),
+            parent: query.parent.map(InstanceId),
+            after: query.cursor.as_deref().map(Cursor::instance).transpose()?,
+            limit: limit + 1,
+        };
+        let agents = self.agent_names();
+        let views = self.read(move |reads, by| {
+            let found = reads.instances(&filter, by)?;
+            let names = job_names(reads, &found, by)?;
+            found.iter().map(|instance| view(reads, instance, &names, &agents, by)).collect()
+        });
+        let views: Vec<InstanceView> = views.await?;
+        Ok(Page::cut(views, limit, |last| Cursor::Instance(last.planned_at.into(), InstanceId(last.id))))
+    }
+
+    pub(crate) async fn instance(&self, id: InstanceId) -> Done<Instance> {
+        let found = self.read(move |reads, by| reads.instance(id, by)).await?;
+        found.ok_or_else(|| no_instance(id))
+    }
+
+    pub(crate) async fn show_instance(&self, id: InstanceId) -> Done<InstanceView> {
+        let agents = self.agent_names();
+        let found = self.read(move |reads, by| {
+            let Some(instance) = reads.instance(id, by)? else { return Ok(None) };
+            let names = job_names(reads, std::slice::from_ref(&instance), by)?;
+            view(reads, &instance, &names, &agents, by).map(Some)
+        });
+        let mut shown = found.await?.ok_or_else(|| no_instance(id))?;
+        if shown.state.is_open() {
+            self.add_what_is_known_now(&mut shown).await;
+        }
+        Ok(shown)
+    }
+
+    pub(crate) async fn attempts(&self, id: InstanceId) -> Done<Page<AttemptView>> {
+        let shown = self.show_instance(id).await?;
+        let agents = self.agent_names();
+        let earlier = self.read(move |reads, by| reads.attempts(id, by)).await?;
+        let mut views: Vec<AttemptView> = earlier
+            .iter()
+            .map(|one| {
+                let agent = one.target.and_then(|agent| agents.get(&agent)).map(String::as_str);
+                AttemptView::earlier(one.id, one.number, agent, one.ordered_at, &one.outcome)
+            })
+            .collect();
+        views.push(current(&shown));
+        Ok(Page::whole(views))
+    }
+
+    /// The intent is on disk when this returns.
+    pub(crate) async fn stop(&self, id: InstanceId, by: Actor) -> Done<InstanceView> {
+        self.instance(id).await?;
+        self.shard.ask(by, Command::Stop { instance: id }).await?;
+        self.show_instance(id).await
+    }
+
+    pub(crate) async fn resolve(&self, id: InstanceId, body: ResolveBody, by: Actor) -> Done<InstanceView> {
+        self.instance(id).await?;
+        let verdict = match body.verdict {
+            ResolveWord::Succeeded => Resolution::Succeeded,
+            ResolveWord::Lost => Resolution::Lost,
+        };
+        self.shard.ask(by, Command::Resolve { instance: id, verdict }).await?;
+        self.show_instance(id).await
+    }
+
+    pub(crate) fn agent_names(&self) -> BTreeMap<AgentId, String> {
+        self.doorman.agents().iter().map(|agent| (agent.id, agent.name.clone())).collect()
+    }
+}
+
+pub(crate) fn no_instance(id: InstanceId) -> Refused {
+    Problem::new(Code::NoSuchInstance, format!("there is no instance {id}")).into()
+}
+
+/// The verdict of the newest attempt, where the reason tells more than the state.
+fn current(shown: &InstanceView) -> AttemptView {
+    let mut view = AttemptView::current(shown);
+    view.verdict = match shown.reason.as_deref() {
+        Some("timeout") => Some(VerdictWord::TimedOut),
+        Some("lost") => Some(VerdictWord::Lost),
+        Some("undelivered") => Some(VerdictWord::Undelivered),
+        Some("refused") => Some(VerdictWord::Refused),
+        _ => view.verdict,
+    };
+    view
+}
+
+pub(crate) fn job_names(
+    reads: &dyn Reads,
+    of: &[Instance],
+    by: Instant,
+) -> Result<BTreeMap<JobId, String>, StoreError> {
+    let mut names = BTreeMap::new();
+    for instance in of {
+        if !names.contains_key(&instance.job) {
+            names.insert(instance.job, job_name(reads, instance.job, by)?);
+        }
+    }
+    Ok(names)
+}
+
+/// A deleted job is known by what it was called last.
+pub(crate) fn job_name(reads: &dyn Reads, job: JobId, by: Instant) -> Result<String, StoreError> {
+    if let Some(record) = reads.job(job, by)? {
+        return Ok(record.name);
+    }
+    let intervals = reads.intervals(Some(job), model::Timestamp(0), model::Timestamp::MAX, by)?;
+    Ok(intervals.last().map_or_else(|| format!("job {job}"), |interval| interval.name.clone()))
+}
+
+fn view(
+    reads: &dyn Reads,
+    instance: &Instance,
+    jobs: &BTreeMap<JobId, String>,
+    agents: &BTreeMap<AgentId, String>,
+    by: Instant,
+) -> Result<InstanceView, StoreError> {
+    let agent = instance.target.and_then(|agent| agents.get(&agent)).map(String::as_str);
+    let mut view = InstanceView::new(instance, jobs.get(&instance.job).map_or("", String::as_str), agent);
+    if matches!(instance.state, State::Failed | State::Dead | State::Skipped | State::Stopped | State::Forced) {
+        view.reason = reads.ending(instance.id, by)?.and_then(|ending| reason(&ending));
+    }
+    Ok(view)
+}
+
+fn reason(ending: &Ending) -> Option<String> {
+    let word = match ending {
+        Ending::Succeeded | Ending::Warned => return None,
+        Ending::Failed(failure) | Ending::Dead(failure) => match failure {
+            Failure::Exit => "exit",
+            Failure::Timeout => "timeout",
+            Failure::Lost => "lost",
+            Failure::Undelivered => "undelivered",
+            Failure::Refused => "refused",
+        },
+        Ending::Skipped(reason) => match reason {
+            SkipReason::Overlap => "overlap",
+            SkipReason::Misfire => "misfire",
+            SkipReason::Paused => "paused",
+            SkipReason::Disabled => "disabled",
+            SkipReason::Quarantined => "quarantined",
+        },
+        Ending::Stopped(by) => return Some(format!("stopped by {}", by.0)),
+        Ending::Forced(by) => return Some(format!("forced by {}", by.0)),
+    };
+    Some(word.into())
+}

@@ -1,0 +1,69 @@
+//! What people and programs can ask for: one operation each, from nouns to views. Every door (API, later XXL-JOB and
+//! the console) ends here; nothing here knows of HTTP.
+
+pub(crate) mod access;
+pub(crate) mod agents;
+pub(crate) mod apply;
+mod chain;
+pub(crate) mod event;
+pub(crate) mod instances;
+pub(crate) mod jobs;
+pub(crate) mod log;
+mod plan;
+pub(crate) mod preview;
+mod refused;
+pub(crate) mod rerun;
+pub(crate) mod system;
+pub(crate) mod trigger;
+pub(crate) mod why;
+
+use std::ops::Deref;
+use std::sync::Arc;
+
+use crate::api::Repeats;
+use crate::app::App;
+
+pub(crate) use refused::Refused;
+
+pub(crate) type Done<T> = Result<T, Refused>;
+
+/// The app, and what the doors remember beside it.
+#[derive(Clone)]
+pub(crate) struct Desk(Arc<Inner>);
+
+pub(crate) struct Inner {
+    app: Arc<App>,
+    pub(crate) repeats: Repeats,
+    pub(crate) logins: access::Throttle,
+    pub(crate) used: access::LastUsed,
+    /// Held from looking at an ended instance or a past planned time to the commit that relies on it.
+    pub(crate) past: tokio::sync::Mutex<()>,
+}
+
+impl Desk {
+    pub(crate) fn new(app: Arc<App>) -> Desk {
+        Desk(Arc::new(Inner {
+            app,
+            repeats: Repeats::new(),
+            logins: access::Throttle::default(),
+            used: access::LastUsed::default(),
+            past: tokio::sync::Mutex::default(),
+        }))
+    }
+}
+
+impl Deref for Desk {
+    type Target = Inner;
+
+    fn deref(&self) -> &Inner {
+        &self.0
+    }
+}
+
+impl Deref for Inner {
+    type Target = App;
+
+    fn deref(&self) -> &App {
+        &self.app
+    }
+}

@@ -1,0 +1,119 @@
+//! What an apply would do, worked out before anything is done.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+use std::time::Instant;
+
+use engine::Compiled;
+use model::{JobId, JobRecord, TenantId};
+use store::read::JobFilter;
+use store::{Reads, StoreError};
+use wire::api::{Action, FieldDiff, PlanItem};
+use wire::{Fault, JobBody};
+
+use super::refused::trigger_fault;
+use super::{chain, jobs};
+
+/// A page of jobs at a time, where all must be seen.
+const PAGE: usize = 1_000;
+
+/// One job of the call, and what stands in its place now.
+pub(super) struct Wish {
+    pub(super) body: JobBody,
+    pub(super) now: Option<JobRecord>,
+    pub(super) item: PlanItem,
+}
+
+pub(super) struct Plan {
+    pub(super) wishes: Vec<Wish>,
+    pub(super) deletions: Vec<JobRecord>,
+}
+
+/// All faults at once, or the whole plan.
+pub(super) fn make(
+    reads: &dyn Reads,
+    tenant: TenantId,
+    bodies: Vec<JobBody>,
+    prune: Option<Option<String>>,
+    by: Instant,
+) -> Result<Result<Plan, Vec<Fault>>, StoreError> {
+    let mut faults = trigger_faults(&bodies);
+    faults.extend(chain::faults(reads, tenant, &bodies, by)?);
+    if !faults.is_empty() {
+        return Ok(Err(faults));
+    }
+    let deletions = match prune {
+        Some(folder) => others(reads, tenant, &bodies, folder, by)?,
+        None => Vec::new(),
+    };
+    let wishes: Result<Vec<Wish>, StoreError> = bodies.into_iter().map(|body| wish(reads, tenant, body, by)).collect();
+    Ok(Ok(Plan { wishes: wishes?, deletions }))
+}
+
+fn trigger_faults(bodies: &[JobBody]) -> Vec<Fault> {
+    let fault_of = |body: &JobBody| match body.to_parts(|_| Some(JobId(0))) {
+        Err(faults) => faults,
+        Ok(parts) => Compiled::new(parts.rule).err().map(|error| trigger_fault(&error)).into_iter().collect(),
+    };
+    let numbered = bodies.iter().enumerate();
+    numbered.flat_map(|(n, body)| fault_of(body).into_iter().map(move |f| f.below(&format!("jobs[{n}]")))).collect()
+}
+
+fn wish(reads: &dyn Reads, tenant: TenantId, body: JobBody, by: Instant) -> Result<Wish, StoreError> {
+    let Some(record) = reads.job_named(tenant, &body.job, by)? else {
+        let item = PlanItem::create(&body);
+        return Ok(Wish { body, now: None, item });
+    };
+    let old = jobs::body(reads, &record, by)?;
+    let mut item = PlanItem::change(&old, &body);
+    if item.action == Action::Same && leads_elsewhere(reads, tenant, &record, &body, by)? {
+        let leader = body.follows().map(|name| serde_json::Value::from(name.to_owned()));
+        item.action = Action::Change;
+        item.fields = vec![FieldDiff { path: "after".into(), old: leader.clone(), new: leader }];
+    }
+    Ok(Wish { body, now: Some(record), item })
+}
+
+/// The job it follows was deleted and made anew: the same name, another job.
+fn leads_elsewhere(
+    reads: &dyn Reads,
+    tenant: TenantId,
+    record: &JobRecord,
+    body: &JobBody,
+    by: Instant,
+) -> Result<bool, StoreError> {
+    let Some(name) = body.follows() else { return Ok(false) };
+    let leader = reads.job_named(tenant, name, by)?.map(|leader| leader.id);
+    let kept: Arc<Compiled> = jobs::compiled(reads, record.rule, by)?;
+    let kept = match kept.rule.trigger.when {
+        model::When::After { job, .. } => Some(job),
+        _ => None,
+    };
+    Ok(leader != kept)
+}
+
+/// Jobs that are not among these, in the folder or anywhere.
+fn others(
+    reads: &dyn Reads,
+    tenant: TenantId,
+    bodies: &[JobBody],
+    folder: Option<String>,
+    by: Instant,
+) -> Result<Vec<JobRecord>, StoreError> {
+    let kept: BTreeSet<&str> = bodies.iter().map(|body| body.job.as_str()).collect();
+    let mut filter = JobFilter { tenant: Some(tenant), folder, limit: PAGE, ..JobFilter::default() };
+    let mut others = BTreeMap::new();
+    loop {
+        let page = reads.jobs(&filter, by)?;
+        let Some(last) = page.last() else { break };
+        filter.after = Some((last.name.clone(), last.id));
+        let full = page.len() == PAGE;
+        others.extend(
+            page.into_iter().filter(|job| !kept.contains(job.name.as_str())).map(|job| (job.name.clone(), job)),
+        );
+        if !full {
+            break;
+        }
+    }
+    Ok(others.into_values().collect())
+}

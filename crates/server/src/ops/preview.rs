@@ -1,0 +1,93 @@
+//! Which times a trigger names, exactly as they will happen.
+
+use engine::Compiled;
+use model::{JobMode, Span, TenantId, Timestamp, When};
+use wire::api::{FireView, NextQuery, PreviewBody, PreviewView};
+use wire::{Code, Fault, Problem, Time};
+
+use super::refused::trigger_fault;
+use super::{Desk, Done, jobs};
+
+const FIRES: u32 = 5;
+const FIRES_MAX: u32 = 1_000;
+
+impl Desk {
+    pub(crate) async fn next_fires(&self, tenant: TenantId, name: &str, query: NextQuery) -> Done<PreviewView> {
+        let job = self.job(tenant, name).await?;
+        let count = count(query.n, "n", Code::BadQuery)?;
+        let from = query.from.map_or_else(|| self.clock.now(), Timestamp::from);
+        let record = job.clone();
+        let looked = self.read(move |reads, by| {
+            let compiled = jobs::compiled(reads, record.rule, by)?;
+            let leader = match compiled.rule.trigger.when {
+                When::After { job, .. } => reads.job(job, by)?.map(|leader| leader.name),
+                _ => None,
+            };
+            let next = jobs::next_fire(reads, &record, from, by)?;
+            Ok((compiled, leader, next))
+        });
+        let (compiled, leader, next) = looked.await?;
+        let left = compiled.rule.trigger.count_max.map(|max| max.saturating_sub(job.fired));
+        let mut view = fires(&compiled, from.max(job.since), job.since, count, left);
+        let mut notes = Vec::new();
+        match (job.mode, &compiled.rule.trigger.when) {
+            (JobMode::Enabled, _) => {}
+            (JobMode::Paused, _) => notes.push("the job is paused: none of these happens until it is resumed".into()),
+            (JobMode::Disabled, _) => {
+                notes.push("the job is disabled: none of these happens until it is enabled".into())
+            }
+        }
+        match &compiled.rule.trigger.when {
+            When::Delay { delay } => {
+                view.fires.extend(next.and_then(|at| FireView::new(at.into(), &view.zone)));
+                notes.push(format!("each instance is planned {delay} after the end of the one before"));
+            }
+            When::After { .. } => {
+                let leader = leader.unwrap_or_else(|| "a job that is gone".into());
+                notes.push(format!("it follows {leader}: its times are when instances of that end"));
+            }
+            When::Manual => notes.push("it runs only when it is triggered".into()),
+            When::Cron { .. } | When::Rate { .. } | When::Once { .. } => {}
+        }
+        notes.extend(jitter_note(compiled.rule.trigger.jitter));
+        view.note = (!notes.is_empty()).then(|| notes.join("; "));
+        Ok(view)
+    }
+
+    pub(crate) fn preview(&self, body: &PreviewBody) -> Done<PreviewView> {
+        if [body.cron.is_some(), body.every.is_some(), body.once.is_some()].iter().filter(|one| **one).count() != 1 {
+            return Err(Problem::new(Code::BadTrigger, "give exactly one of cron, every and once").into());
+        }
+        let count = count(body.n, "n", Code::WrongBody)?;
+        let parts = body.as_job().to_parts(|_| None);
+        let parts = parts.map_err(|faults| Problem::of_faults(Code::BadTrigger, faults))?;
+        let compiled = Compiled::new(parts.rule).map_err(|error| trigger_fault(&error).alone())?;
+        let from = body.from.map_or_else(|| self.clock.now(), Timestamp::from);
+        let mut view = fires(&compiled, from, from, count, compiled.rule.trigger.count_max);
+        view.note = jitter_note(compiled.rule.trigger.jitter);
+        Ok(view)
+    }
+}
+
+fn count(asked: Option<u32>, path: &str, code: Code) -> Done<usize> {
+    match asked.unwrap_or(FIRES) {
+        count @ 1..=FIRES_MAX => Ok(count as usize),
+        other => Err(Fault::new(code, path, format!("{other} is outside 1 to {FIRES_MAX}")).alone().into()),
+    }
+}
+
+fn fires(compiled: &Compiled, after: Timestamp, since: Timestamp, count: usize, left: Option<u64>) -> PreviewView {
+    let zone = match &compiled.rule.trigger.when {
+        When::Cron { zone, .. } => zone.clone(),
+        When::Manual | When::Rate { .. } | When::Delay { .. } | When::Once { .. } | When::After { .. } => "UTC".into(),
+    };
+    let count = left.map_or(count, |left| count.min(usize::try_from(left).unwrap_or(usize::MAX)));
+    let first = compiled.next_after(after, since);
+    let times = std::iter::successors(first, |at| compiled.next_after(*at, since)).take(count);
+    let fires = times.filter_map(|at| FireView::new(Time::from(at), &zone)).collect();
+    PreviewView { zone, fires, note: None }
+}
+
+fn jitter_note(jitter: Span) -> Option<String> {
+    (jitter > Span::ZERO).then(|| format!("each start is up to {jitter} later than planned, as the job's jitter says"))
+}

@@ -1,0 +1,108 @@
+//! An ended instance once more: one, or all dead letters that fit.
+
+use engine::Command;
+use model::{Actor, Instance, InstanceId, JobMode, State, TenantId};
+use store::read::InstanceFilter;
+use wire::api::{InstanceView, RefusedView, ReplayBody, ReplayView};
+use wire::{Code, Fault, Problem};
+
+use super::{Desk, Done, jobs};
+
+const REPLAY: u32 = 100;
+const REPLAY_MAX: u32 = 500;
+
+impl Desk {
+    pub(crate) async fn rerun(&self, id: InstanceId, by: Actor) -> Done<InstanceView> {
+        self.run_again(id, None, by).await?;
+        self.show_instance(id).await
+    }
+
+    pub(crate) async fn replay(&self, tenant: TenantId, body: ReplayBody, by: Actor) -> Done<ReplayView> {
+        let limit = match body.limit.unwrap_or(REPLAY) {
+            limit @ 1..=REPLAY_MAX => limit as usize,
+            other => {
+                let told = format!("{other} is outside 1 to {REPLAY_MAX}");
+                return Err(Fault::new(Code::WrongBody, "limit", told).alone().into());
+            }
+        };
+        let job = match &body.job {
+            Some(name) => Some(self.job(tenant, name).await?.id),
+            None => None,
+        };
+        let ids: Vec<InstanceId> = if body.ids.is_empty() {
+            let filter = InstanceFilter {
+                tenant: Some(tenant),
+                job,
+                states: vec![State::Dead],
+                from: body.from.map(Into::into),
+                to: body.to.map(Into::into),
+                limit,
+                ..InstanceFilter::default()
+            };
+            let found = self.read(move |reads, by| reads.instances(&filter, by)).await?;
+            // Oldest first, as they would have run.
+            found.iter().rev().map(|instance| instance.id).collect()
+        } else {
+            body.ids.iter().take(limit).map(|id| InstanceId(*id)).collect()
+        };
+        let mut view = ReplayView::default();
+        for id in ids {
+            match self.run_again(id, Some(&Fits { job, body: &body }), by.clone()).await {
+                Ok(()) => view.replayed.push(id.0),
+                Err(refused) => view.refused.push(RefusedView { id: id.0, why: refused.0.detail.clone() }),
+            }
+        }
+        Ok(view)
+    }
+
+    async fn run_again(&self, id: InstanceId, fits: Option<&Fits<'_>>, by: Actor) -> Done<()> {
+        // The row as it was read must be the row that is opened again.
+        let _past = self.past.lock().await;
+        let instance = self.instance(id).await?;
+        if let Some(fits) = fits {
+            fits.check(&instance)?;
+        }
+        if instance.state.is_open() {
+            return Err(Problem::new(Code::StillOpen, format!("instance {id} has not ended")).into());
+        }
+        let (job, version) = (instance.job, instance.version);
+        let (job, rule) = self
+            .read(move |reads, by| {
+                let version = reads.version(version, by)?;
+                let rule = version.map(|version| jobs::compiled(reads, version.rule, by)).transpose()?;
+                Ok((reads.job(job, by)?, rule))
+            })
+            .await?;
+        let job = job.ok_or_else(|| Problem::new(Code::NoSuchJob, format!("the job of instance {id} was deleted")))?;
+        let gone = || Problem::new(Code::NoSuchVersion, format!("the version of {} it ran with is gone", job.name));
+        let rule = rule.ok_or_else(gone)?;
+        if job.mode == JobMode::Disabled {
+            return Err(Problem::new(Code::JobDisabled, format!("job {} is disabled", job.name)).into());
+        }
+        self.shard.ask(by, Command::Rerun { instance: Box::new(instance), rule }).await?;
+        Ok(())
+    }
+}
+
+/// What a dead letter must be to be replayed.
+struct Fits<'a> {
+    job: Option<model::JobId>,
+    body: &'a ReplayBody,
+}
+
+impl Fits<'_> {
+    fn check(&self, instance: &Instance) -> Done<()> {
+        let planned = instance.planned;
+        let inside = self.body.from.is_none_or(|from| planned >= from.into())
+            && self.body.to.is_none_or(|to| planned < to.into())
+            && self.job.is_none_or(|job| job == instance.job);
+        if !inside {
+            return Err(Problem::new(Code::WrongBody, "it does not fit the filters").into());
+        }
+        if instance.state != State::Dead {
+            let detail = format!("it is no dead letter, but {}", instance.state);
+            return Err(Problem::new(Code::StillOpen, detail).into());
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,179 @@
+//! The installation as a whole: is it well, what does it do, does its ledger agree with its triggers, a copy of it.
+
+use std::path::PathBuf;
+use std::sync::atomic::Ordering;
+use std::time::{Duration, Instant};
+
+use model::{JobMode, Span, TenantId, Timestamp};
+use store::Reads;
+use store::StoreError;
+use store::read::JobFilter;
+use wire::api::{
+    HealthView, JobCounts, Page, QuarantineView, ReadyView, ShardView, StatsQuery, StatsView, VerifyQuery, VerifyView,
+    VersionView,
+};
+use wire::{Code, Fault, Length, Problem};
+
+use super::{Desk, Done, instances, jobs};
+use crate::app::SHARD;
+use crate::verify::{self, Window};
+
+/// The loop comes round at least once a second; one that has not for so long is stuck.
+const STUCK_AFTER: Duration = Duration::from_secs(5);
+const VERIFY_WITHIN: Duration = Duration::from_secs(570);
+/// Jobs of one mode are counted one by one up to this many.
+const COUNTED_MAX: usize = 20_000;
+
+impl Desk {
+    pub(crate) fn health(&self) -> Done<HealthView> {
+        let turned = *self.shard.progress.turned_at.lock();
+        let idle = turned.map_or(Duration::MAX, |turned| turned.elapsed());
+        let stuck = self.shard.progress.trouble.lock().clone();
+        if let Some(problem) = stalled(idle, stuck.as_deref()) {
+            return Err(problem.into());
+        }
+        let latest = self.ring.latest();
+        let shard = ShardView {
+            id: SHARD.0,
+            term: self.shard.progress.term.load(Ordering::Relaxed),
+            batch: latest.as_ref().map_or(0, |commit| commit.batch.0),
+            horizon: latest.map_or(self.started_at, |commit| commit.horizon).into(),
+            idle: Length(Span::from(idle)),
+            stuck,
+        };
+        let uptime = Span((self.clock.now() - self.started_at).0 / 1_000_000 * 1_000_000);
+        Ok(HealthView { ok: true, uptime: Length(uptime), shards: vec![shard] })
+    }
+
+    pub(crate) fn ready(&self) -> Done<ReadyView> {
+        let mut missing = Vec::new();
+        if !self.setup.is_done() {
+            missing.push("set-up has not been done".to_owned());
+        }
+        missing.extend(self.shard.progress.trouble.lock().clone());
+        missing.extend(self.health().err().map(|refused| refused.0.detail.clone()));
+        if missing.is_empty() {
+            return Ok(ReadyView { ready: true, missing });
+        }
+        Err(Problem::new(Code::NotReady, missing.join("; ")).into())
+    }
+
+    pub(crate) fn version(&self) -> VersionView {
+        VersionView {
+            version: env!("CARGO_PKG_VERSION").into(),
+            protocol: wire::link::PROTOCOL,
+            tzdata: engine::cron::tzdata_version().into(),
+        }
+    }
+
+    pub(crate) async fn stats(&self, tenant: TenantId, query: StatsQuery) -> Done<StatsView> {
+        let now = self.clock.now();
+        let to = query.to.map_or(now, Timestamp::from);
+        let from = query.from.map_or(to - Span::DAY, Timestamp::from);
+        let known = self.shard.progress.census.lock().jobs;
+        let (counts, jobs) = self
+            .read(move |reads, by| Ok((reads.counts(from, to, by)?, count_jobs(reads, tenant, known, by)?)))
+            .await?;
+        let agents = self.doorman.agents();
+        let online = agents.iter().filter(|agent| self.switchboard.presence(agent.id).is_some()).count();
+        Ok(StatsView {
+            from: from.into(),
+            to: to.into(),
+            instances: counts.into_iter().map(|(state, count)| (state.to_string(), count)).collect(),
+            jobs,
+            agents: agents.len() as u32,
+            agents_online: online as u32,
+        })
+    }
+
+    pub(crate) async fn quarantine(&self) -> Done<Page<QuarantineView>> {
+        let views = self.read(|reads, by| {
+            let records = reads.quarantine(by)?;
+            let views = records.into_iter().map(|record| {
+                let job = record.job.map(|job| instances::job_name(reads, job, by)).transpose()?;
+                Ok(QuarantineView {
+                    job,
+                    job_id: record.job.map(|job| job.0),
+                    at: record.at.into(),
+                    input: record.input,
+                    error: record.error,
+                })
+            });
+            views.collect::<Result<Vec<_>, StoreError>>()
+        });
+        Ok(Page::whole(views.await?))
+    }
+
+    pub(crate) async fn verify(&self, tenant: TenantId, query: VerifyQuery) -> Done<VerifyView> {
+        let now = self.clock.now();
+        let to = query.to.map_or(now, Timestamp::from).min(now);
+        let from = query.from.map_or(to - Span::HOUR, Timestamp::from);
+        if from > to {
+            return Err(Fault::new(Code::BadQuery, "from", "it lies after `to`, or in the future").alone().into());
+        }
+        let job = match &query.job {
+            Some(name) => Some(self.job(tenant, name).await?.id),
+            None => None,
+        };
+        let window = Window { from, to, job, now };
+        let reads = std::sync::Arc::clone(&self.reads);
+        let by = Instant::now() + VERIFY_WITHIN;
+        let done = tokio::task::spawn_blocking(move || verify::verify(&*reads, &window, by)).await;
+        Ok(done.unwrap_or_else(|panic| Err(StoreError::Failed(format!("verifying failed: {panic}"))))?)
+    }
+
+    /// A consistent copy of the store, beside it; whoever asked removes it.
+    pub(crate) async fn backup(&self) -> Done<PathBuf> {
+        let path = self.config.data.join(format!("backup-{}.part", self.clock.now().0));
+        let (data, copy) = (self.config.data.clone(), path.clone());
+        let made = tokio::task::spawn_blocking(move || store::sqlite::backup(&data, &copy)).await;
+        let failed = |what: String| Problem::new(Code::BackupFailed, what);
+        match made {
+            Ok(Ok(())) => Ok(path),
+            Ok(Err(error)) => {
+                let _ = std::fs::remove_file(&path);
+                Err(failed(error.to_string()).into())
+            }
+            Err(panic) => Err(failed(panic.to_string()).into()),
+        }
+    }
+}
+
+/// Alive means that the loop comes round, whatever it waits for.
+fn stalled(idle: Duration, trouble: Option<&str>) -> Option<Problem> {
+    if idle < STUCK_AFTER {
+        return None;
+    }
+    let since = if idle == Duration::MAX { "not yet".to_owned() } else { format!("not for {} s", idle.as_secs()) };
+    let trouble = trouble.map(|trouble| format!(": {trouble}")).unwrap_or_default();
+    Some(Problem::new(Code::NotReady, format!("the scheduling loop has {since} come round{trouble}")))
+}
+
+fn count_jobs(reads: &dyn Reads, tenant: TenantId, known: usize, by: Instant) -> Result<JobCounts, StoreError> {
+    let count = |mode| -> Result<u64, StoreError> {
+        let filter = JobFilter { tenant: Some(tenant), mode: Some(mode), limit: COUNTED_MAX, ..JobFilter::default() };
+        Ok(reads.jobs(&filter, by)?.len() as u64)
+    };
+    let (paused, disabled) = (count(JobMode::Paused)?, count(JobMode::Disabled)?);
+    let enabled = match count(JobMode::Enabled)? {
+        all if all < COUNTED_MAX as u64 => all,
+        _ => (known as u64).saturating_sub(paused + disabled),
+    };
+    Ok(JobCounts { enabled, paused, disabled, held: jobs::held(reads, by)?.len() as u64 })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_loop_that_stands_still_is_not_alive() {
+        assert_eq!(stalled(Duration::from_millis(1_200), Some("disk full")), None);
+        let told = |idle, trouble| stalled(idle, trouble).map(|problem| problem.detail);
+        assert_eq!(
+            told(Duration::from_secs(9), Some("disk full")).as_deref(),
+            Some("the scheduling loop has not for 9 s come round: disk full")
+        );
+        assert_eq!(told(Duration::MAX, None).as_deref(), Some("the scheduling loop has not yet come round"));
+    }
+}

@@ -1,0 +1,116 @@
+//! An instance because somebody asked for one.
+
+use engine::input::Triggering;
+use engine::{Command, Reply};
+use model::{Actor, Cause, ContentId, Instance, InstanceId, JobRecord, Span, TenantId, Timestamp};
+use wire::api::{InstanceView, TriggerBody};
+use wire::job::check::PARAMS_MAX;
+use wire::{Code, Fault, Problem, Time};
+
+use super::{Desk, Done};
+
+impl Desk {
+    /// Answered when the instance is on disk. The same key gives the same instance, whatever happened in between.
+    pub(crate) async fn trigger(
+        &self,
+        tenant: TenantId,
+        name: &str,
+        body: TriggerBody,
+        key: Option<String>,
+        by: Actor,
+    ) -> Done<InstanceView> {
+        let job = self.job(tenant, name).await?;
+        let params = self.keep_params(&body).await?;
+        let planned = body.planned_at.map(Timestamp::from);
+        // Whether a past time is free is known only by looking, and holds only while nobody else takes it.
+        let _past = match planned {
+            Some(_) => Some(self.past.lock().await),
+            None => None,
+        };
+        let asked = Triggering { job: job.id, params, planned, idempotency_key: key, adopt: None };
+        if let Some(planned) = planned
+            && let Some(made) = self.look_at_past(&job, planned, &asked, &by).await?
+        {
+            return self.show_instance(made).await;
+        }
+        let reply = self.shard.ask(by.clone(), Command::Trigger(Box::new(asked.clone()))).await?;
+        let id = match reply {
+            Reply::Instance { id, .. } => id,
+            Reply::Repeated { id, .. } => self.repeated(&job, asked, id, by).await?,
+            other => return Err(Problem::new(Code::Internal, format!("an unexpected reply: {other:?}")).into()),
+        };
+        self.show_instance(id).await
+    }
+
+    async fn keep_params(&self, body: &TriggerBody) -> Done<Option<ContentId>> {
+        if body.params.is_empty() {
+            return Ok(None);
+        }
+        let bytes = serde_json::to_vec(&body.params).expect("parameters are plain data");
+        if bytes.len() > PARAMS_MAX {
+            let told = format!("{} bytes of parameters; at most {PARAMS_MAX} are taken", bytes.len());
+            return Err(Fault::new(Code::OverSize, "params", told).alone().into());
+        }
+        let ids = self.writer.run(move |store| store.intern(&[bytes])).await?;
+        Ok(ids.first().copied())
+    }
+
+    /// A planned time that is still ahead belongs to the trigger; one that has an entry has it for good. Gives back the
+    /// instance there if this very request made it: its key is taken, its answer was lost.
+    async fn look_at_past(
+        &self,
+        job: &JobRecord,
+        planned: Timestamp,
+        asked: &Triggering,
+        by: &Actor,
+    ) -> Done<Option<InstanceId>> {
+        let id = job.id;
+        let look = self.read(move |reads, by| {
+            let taken = reads.ledger(id, planned, planned + Span(1), by)?;
+            let made = taken.first().map(|entry| reads.instance(entry.instance, by)).transpose()?;
+            Ok((reads.horizon(by)?, made.flatten()))
+        });
+        let (decided, made) = look.await?;
+        let now = self.clock.now();
+        let oldest = now - Span::from(self.config.keep_history);
+        let told = |told: String| Fault::new(Code::BadTime, "planned_at", told).alone();
+        if planned > now.min(decided) {
+            return Err(
+                told(format!("{} is in the future; leave it out, or use a trigger", Time::from(planned))).into()
+            );
+        }
+        if planned < oldest {
+            return Err(told(format!("history is kept back to {} only", Time::from(oldest))).into());
+        }
+        match made {
+            None => Ok(None),
+            Some(made) if asked.idempotency_key.is_some() && is_what_was_asked(&made, asked, by) => Ok(Some(made.id)),
+            Some(made) => {
+                let detail = format!("job {} has instance {} for {} already", job.name, made.id, Time::from(planned));
+                Err(Problem::new(Code::AlreadyPlanned, detail).into())
+            }
+        }
+    }
+
+    /// The key was used before: for this, then here is what it made; for something else, then it must not be.
+    async fn repeated(&self, job: &JobRecord, asked: Triggering, id: InstanceId, by: Actor) -> Done<InstanceId> {
+        let kept = self.read(move |reads, by| reads.instance(id, by)).await?;
+        match kept {
+            Some(made) if made.job != job.id || made.params != asked.params => {
+                let detail = format!("this Idempotency-Key made instance {id}, with another job or other parameters");
+                Err(Problem::new(Code::KeyReused, detail).into())
+            }
+            Some(_) => Ok(id),
+            None => {
+                // The key was taken and the server died before the instance was made.
+                let asked = Triggering { adopt: Some(id), ..asked };
+                self.shard.ask(by, Command::Trigger(Box::new(asked))).await?;
+                Ok(id)
+            }
+        }
+    }
+}
+
+fn is_what_was_asked(made: &Instance, asked: &Triggering, by: &Actor) -> bool {
+    made.cause == Cause::Manual(by.clone()) && made.params == asked.params
+}

@@ -1,0 +1,117 @@
+//! Why something waits, runs or ended as it did: what is open is asked of the shard, what has ended of its row.
+
+use engine::input::Subject;
+use engine::{Command, Reply, WhyReply};
+use model::{Actor, AgentId, InstanceId, TenantId, Why};
+use wire::api::{InstanceView, ReasonView, StateWord, UncertainView, WhyView};
+
+use super::{Desk, Done};
+
+impl Desk {
+    pub(crate) async fn why_job(&self, tenant: TenantId, name: &str) -> Done<WhyView> {
+        let job = self.job(tenant, name).await?;
+        let reply = self.ask_why(Subject::Job(job.id)).await?;
+        let reasons = reply.why.iter().map(|why| self.reason(why)).collect();
+        let next = reply.next.map(Into::into);
+        let mut view = WhyView { job: job.name, instance: None, state: None, reasons, next };
+        if view.reasons.is_empty() {
+            let text = "it has no planned time ahead and nothing of it is open; it runs when it is triggered";
+            view.reasons.push(ReasonView { kind: "idle".into(), text: text.into() });
+        }
+        Ok(view)
+    }
+
+    pub(crate) async fn why_instance(&self, id: InstanceId) -> Done<WhyView> {
+        let shown = self.show_instance(id).await?;
+        if shown.state.is_open()
+            && let Ok(reply) = self.ask_why(Subject::Instance(id)).await
+        {
+            return Ok(WhyView {
+                job: shown.job,
+                instance: Some(id.0),
+                state: Some(reply.state.map_or(shown.state, StateWord::from)),
+                reasons: reply.why.iter().map(|why| self.reason(why)).collect(),
+                next: reply.next.map(Into::into),
+            });
+        }
+        // It may have ended while we asked.
+        let shown = if shown.state.is_open() { self.show_instance(id).await? } else { shown };
+        let reasons = vec![ended(&shown)];
+        Ok(WhyView { job: shown.job, instance: Some(id.0), state: Some(shown.state), reasons, next: None })
+    }
+
+    /// What memory knows of an open instance and its row does not say yet.
+    pub(super) async fn add_what_is_known_now(&self, shown: &mut InstanceView) {
+        let Ok(reply) = self.ask_why(Subject::Instance(InstanceId(shown.id))).await else { return };
+        if let Some(state) = reply.state {
+            shown.state = state.into();
+        }
+        let Some(first) = reply.why.first() else { return };
+        shown.why = Some(self.reason(first).text);
+        for why in &reply.why {
+            match why {
+                Why::Running { agent, since } => {
+                    shown.started_at.get_or_insert((*since).into());
+                    self.name_agent(shown, *agent);
+                }
+                Why::Ordered { agent, at } => {
+                    shown.ordered_at.get_or_insert((*at).into());
+                    self.name_agent(shown, *agent);
+                }
+                Why::Uncertain { since, .. } if shown.uncertain.is_none() => {
+                    let why = self.reason(why).text;
+                    shown.uncertain = Some(UncertainView { since: (*since).into(), why });
+                }
+                _ => {}
+            }
+        }
+    }
+
+    async fn ask_why(&self, subject: Subject) -> Done<WhyReply> {
+        match self.shard.ask(Actor::system(), Command::Why { subject }).await? {
+            Reply::Why(reply) => Ok(reply),
+            other => Err(wire::Problem::new(wire::Code::Internal, format!("an unexpected reply: {other:?}")).into()),
+        }
+    }
+
+    fn name_agent(&self, shown: &mut InstanceView, agent: AgentId) {
+        shown.agent_id = Some(agent.0);
+        shown.agent = self.doorman.agent(agent).map(|record| record.name.clone()).or(shown.agent.take());
+    }
+
+    /// People know agents by name.
+    fn reason(&self, why: &Why) -> ReasonView {
+        let mut view = ReasonView::from(why);
+        let agent = match why {
+            Why::Ordered { agent, .. } | Why::Running { agent, .. } | Why::Uncertain { agent, .. } => Some(*agent),
+            _ => None,
+        };
+        if let Some(record) = agent.and_then(|agent| self.doorman.agent(agent)) {
+            view.text = view.text.replace(&format!("agent {}", record.id), &format!("agent {}", record.name));
+        }
+        view
+    }
+}
+
+fn ended(shown: &InstanceView) -> ReasonView {
+    let mut text = match shown.state {
+        StateWord::Succeeded => "it ended well".to_owned(),
+        StateWord::Warned => "it ended with a warning".to_owned(),
+        StateWord::Failed => "it failed".to_owned(),
+        StateWord::Dead => "it failed, its retries are used up, and it waits for a person to replay it".to_owned(),
+        StateWord::Skipped => "it was skipped".to_owned(),
+        StateWord::Stopped => "it was stopped".to_owned(),
+        StateWord::Forced => "a person declared it over".to_owned(),
+        open => format!("it is {open}"),
+    };
+    if let Some(reason) = &shown.reason {
+        text.push_str(&format!(" ({reason})"));
+    }
+    if let Some(code) = shown.exit_code.filter(|code| *code != 0) {
+        text.push_str(&format!(", exit code {code}"));
+    }
+    for more in [&shown.why, &shown.message].into_iter().flatten() {
+        text.push_str(&format!("; {more}"));
+    }
+    ReasonView { kind: shown.reason.clone().unwrap_or_else(|| shown.state.to_string()), text }
+}
