@@ -8,6 +8,7 @@ use std::fs::{self, DirBuilder, File};
 use std::io::{self, Write};
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
+use std::time::{Duration, SystemTime};
 
 use serde::{Deserialize, Serialize};
 
@@ -81,6 +82,18 @@ impl DataDir {
 
     pub fn scripts(&self) -> PathBuf {
         self.root.join("scripts")
+    }
+
+    /// A script is written again when it is needed again, so what is old can go.
+    pub fn forget_scripts_older_than(&self, age: Duration) -> io::Result<()> {
+        for entry in fs::read_dir(self.scripts())? {
+            let entry = entry?;
+            let written = entry.metadata()?.modified()?;
+            if SystemTime::now().duration_since(written).is_ok_and(|since| since > age) {
+                fs::remove_file(entry.path())?;
+            }
+        }
+        Ok(())
     }
 
     pub fn identity(&self) -> Result<Option<Identity>, DataError> {
@@ -196,6 +209,18 @@ mod tests {
         fs::write(dir.path().join("identity"), "{").unwrap();
         assert!(matches!(data.terms(), Err(DataError::Damaged { .. })));
         assert!(matches!(data.identity(), Err(DataError::Damaged { .. })));
+    }
+
+    #[test]
+    fn only_old_scripts_are_forgotten() {
+        let dir = tempfile::tempdir().unwrap();
+        let data = DataDir::open(dir.path()).unwrap();
+        let (old, new) = (data.scripts().join("a.sh"), data.scripts().join("b.sh"));
+        fs::write(&new, "").unwrap();
+        let day = Duration::from_secs(24 * 3600);
+        File::create(&old).unwrap().set_modified(SystemTime::now() - day * 2).unwrap();
+        data.forget_scripts_older_than(day).unwrap();
+        assert_eq!((old.exists(), new.exists()), (false, true));
     }
 
     #[test]

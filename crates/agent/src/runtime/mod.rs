@@ -14,6 +14,7 @@ mod recover;
 mod stream;
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use tokio::sync::mpsc::unbounded_channel;
 use tokio_util::sync::CancellationToken;
@@ -27,6 +28,8 @@ use stream::Stream;
 use crate::data::DataDir;
 use crate::process::{self, Scripts, Watcher};
 use crate::runners::Runners;
+
+const SCRIPTS_KEPT: Duration = Duration::from_secs(30 * 24 * 3600);
 
 /// Runs until `stop`. Tasks run on then, and the next agent on the same directory takes them up again.
 pub async fn run(config: AgentConfig, stop: CancellationToken) -> Result<(), AgentError> {
@@ -68,6 +71,9 @@ pub async fn run(config: AgentConfig, stop: CancellationToken) -> Result<(), Age
 fn runners(config: &AgentConfig, data: &DataDir) -> Result<Runners, AgentError> {
     let work_dir = data.root().join("work");
     std::fs::create_dir_all(&work_dir).map_err(AgentError::io("make the directory tasks start in"))?;
+    if let Err(error) = data.forget_scripts_older_than(SCRIPTS_KEPT) {
+        tracing::warn!(%error, "cannot tidy up old scripts");
+    }
     let open_files = process::raise_open_files();
     if let Err(error) = &open_files {
         tracing::warn!(%error, "cannot raise the limit of open files; that many tasks cannot be watched");

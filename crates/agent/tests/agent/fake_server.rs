@@ -160,6 +160,27 @@ impl Talk {
         .await
     }
 
+    /// When the next heartbeat was sent, by the agent's clock.
+    pub(crate) async fn next_beat(&mut self) -> i64 {
+        let seen = self.said.len();
+        let mut number = 0;
+        self.until(|body| {
+            number += 1;
+            if let up::Body::Beat(beat) = body { (number > seen).then_some(beat.sent_at) } else { None }
+        })
+        .await
+    }
+
+    /// As far as was said until now.
+    pub(crate) fn has_ended(&self, attempt: i64) -> bool {
+        self.said.iter().any(|body| match body {
+            up::Body::Reports(reports) => {
+                reports.items.iter().any(|report| report.attempt == attempt && report.seq == 2)
+            }
+            _ => false,
+        })
+    }
+
     pub(crate) fn task(&self, version: i64, body: serde_json::Value) {
         let body = serde_json::to_vec(&body).unwrap().into();
         self.send(down::Body::Task(Task { version, job: 1, job_name: "job".into(), body }));

@@ -4,6 +4,7 @@ mod fake_server;
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
 use duly_agent::process::Starter;
@@ -13,7 +14,7 @@ use fake_server::{FakeServer, PATIENCE, Talk, order};
 use serde_json::json;
 use tempfile::TempDir;
 use tokio_util::sync::CancellationToken;
-use wire::link::{Greet, Order, Stop, Stream, Verdict, down, up};
+use wire::link::{BeatSeen, Greet, Order, Stop, Stream, Verdict, down, up};
 
 struct Agent {
     stop: CancellationToken,
@@ -21,7 +22,7 @@ struct Agent {
 }
 
 impl Agent {
-    fn start(data: &Path, server: ServerAddress) -> Agent {
+    fn config(data: &Path, server: ServerAddress) -> AgentConfig {
         let profile = Profile {
             name: "worker".into(),
             pools: vec!["default".into()],
@@ -32,8 +33,12 @@ impl Agent {
         let mut config = AgentConfig::new(data, server, profile);
         config.token = Some(JoinToken::Given("let me in".into()));
         config.shim = Starter::new(env!("CARGO_BIN_EXE_duly-shim"), [""; 0]);
+        config
+    }
+
+    fn start(data: &Path, server: ServerAddress) -> Agent {
         let stop = CancellationToken::new();
-        Agent { running: tokio::spawn(run(config, stop.clone())), stop }
+        Agent { running: tokio::spawn(run(Agent::config(data, server), stop.clone())), stop }
     }
 
     async fn leave(self) {
@@ -182,6 +187,70 @@ async fn a_new_agent_takes_up_what_the_old_one_left() {
     agent.leave().await;
 }
 
+/// Not a test: the agent that the next one kills, in a process of its own.
+#[tokio::test]
+#[ignore = "is started by a_killed_agent_loses_nothing"]
+async fn agent_to_be_killed() {
+    let (Some(data), Ok(server)) = (std::env::var_os("TEST_AGENT_DATA"), std::env::var("TEST_AGENT_SERVER")) else {
+        return;
+    };
+    let config = Agent::config(Path::new(&data), ServerAddress::Fixed(server));
+    run(config, CancellationToken::new()).await.unwrap();
+}
+
+struct Victim(Child);
+
+impl Drop for Victim {
+    fn drop(&mut self) {
+        self.0.kill().unwrap();
+        self.0.wait().unwrap();
+    }
+}
+
+#[tokio::test]
+async fn a_killed_agent_loses_nothing() {
+    let dir = tempfile::tempdir().unwrap();
+    let mut server = FakeServer::start().await;
+    let victim = Command::new(std::env::current_exe().unwrap())
+        .args(["agent_to_be_killed", "--exact", "--ignored"])
+        .env("TEST_AGENT_DATA", dir.path())
+        .env("TEST_AGENT_SERVER", server.url())
+        .stdout(Stdio::null())
+        .spawn()
+        .unwrap();
+    let victim = Victim(victim);
+    let mut talk = server.accept().await;
+    talk.send(down::Body::Greet(Greet { shard: 1, term: 4 }));
+    talk.task(1, json!({"kind": "noop"}));
+    talk.task(2, shell("while [ ! -e go ]; do sleep 0.02; done; echo done; exit 7"));
+    talk.task(3, shell("echo short"));
+    for (attempt, version) in [(1, 1), (2, 2), (3, 3)] {
+        talk.order_as(Order { attempt, version, term: 4, ..order() });
+    }
+    talk.ended(1).await;
+    talk.ended(3).await;
+    talk.started(2).await;
+    drop(victim);
+    drop(talk);
+    // It ends while nobody is there.
+    std::fs::write(dir.path().join("work/go"), "").unwrap();
+    eventually("the task has ended", || run_dir(&dir, 2).join("result").exists()).await;
+
+    let agent = Agent::start(dir.path(), ServerAddress::Fixed(server.url()));
+    let mut talk = server.accept().await;
+    assert_eq!(talk.ended(1).await.verdict(), Verdict::Succeeded);
+    assert_eq!(talk.ended(2).await.exit_code, Some(7));
+    assert_eq!(talk.ended(3).await.exit_code, Some(0));
+    // Orders of the owner before, and of the same attempts, start nothing.
+    talk.task(2, shell("echo again"));
+    talk.order_as(Order { attempt: 4, version: 2, term: 3, ..order() });
+    talk.order_as(Order { attempt: 2, version: 2, term: 4, ..order() });
+    assert_eq!(talk.ended(4).await.verdict(), Verdict::Undelivered);
+    eventually("the output is complete", || server.kept(2).last && server.kept(3).last).await;
+    assert_eq!((server.kept(2).text(), server.kept(3).text()), ("done\n".into(), "short\n".into()));
+    agent.leave().await;
+}
+
 #[tokio::test]
 async fn a_stop_ends_a_script_and_a_call() {
     let (_dir, _server, agent, mut talk) = world().await;
@@ -209,6 +278,26 @@ async fn a_call_is_lost_with_its_agent() {
     agent.leave().await;
     let agent = Agent::start(dir.path(), ServerAddress::Fixed(server.url()));
     assert_eq!(server.accept().await.ended(1).await.verdict(), Verdict::Lost);
+    agent.leave().await;
+}
+
+#[tokio::test]
+async fn a_leashed_task_runs_for_as_long_as_heartbeats_are_answered() {
+    let (_dir, _server, agent, mut talk) = world().await;
+    talk.task(1, shell("sleep 1000"));
+    let leash = Duration::from_secs(2);
+    talk.order_as(Order { attempt: 1, version: 1, leash_us: Some(leash.as_micros() as i64), ..order() });
+    let mut answered = 0;
+    while answered < 30 {
+        let sent_at = talk.next_beat().await;
+        talk.send(down::Body::BeatSeen(BeatSeen { sent_at, now: fake_server::now() }));
+        answered += 1;
+    }
+    assert!(!talk.has_ended(1), "thirty beats take longer than the leash");
+    let ended = talk.ended(1).await;
+    assert_eq!(ended.verdict(), Verdict::Lost);
+    let lasted = Duration::from_micros((ended.ended_at - ended.started_at.unwrap()) as u64);
+    assert!(lasted > leash, "{lasted:?}");
     agent.leave().await;
 }
 

@@ -1,5 +1,6 @@
 //! Conversations with a server, written as data: what the session is told, and below it what it asks for.
 
+mod storm;
 mod talk;
 
 use expect_test::expect;

@@ -1,0 +1,286 @@
+//! Any order of messages, cuts and kills: what must hold whatever happens.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use model::{Outcome, Span, Timestamp, Verdict};
+use proptest::prelude::*;
+use wire::link::{self, Down, Up, down, report, up};
+
+use super::super::*;
+
+#[derive(Clone, Debug)]
+enum Step {
+    Order {
+        attempt: i64,
+        shard: u32,
+        term: i64,
+        noop: bool,
+        late: bool,
+    },
+    Stop {
+        attempt: i64,
+        shard: u32,
+    },
+    Query {
+        shard: u32,
+        term: i64,
+        attempts: Vec<i64>,
+    },
+    Greet {
+        shard: u32,
+        term: i64,
+    },
+    Ack {
+        attempt: i64,
+    },
+    Starts {
+        attempt: i64,
+    },
+    Ends {
+        attempt: i64,
+    },
+    Pass {
+        span: i64,
+    },
+    Cut,
+    Connect,
+    /// The agent dies and starts again with what was on disk; what ran goes on running.
+    Kill,
+}
+
+fn step() -> impl Strategy<Value = Step> {
+    let (attempt, shard, term) = (0..12i64, 0..2u32, 1..5i64);
+    prop_oneof![
+        6 => (attempt.clone(), shard.clone(), term.clone(), any::<bool>(), prop::bool::weighted(0.1))
+            .prop_map(|(attempt, shard, term, noop, late)| Step::Order { attempt, shard, term, noop, late }),
+        1 => (attempt.clone(), shard.clone()).prop_map(|(attempt, shard)| Step::Stop { attempt, shard }),
+        2 => (shard.clone(), term.clone(), prop::collection::vec(attempt.clone(), 0..4))
+            .prop_map(|(shard, term, attempts)| Step::Query { shard, term, attempts }),
+        2 => (shard, term).prop_map(|(shard, term)| Step::Greet { shard, term }),
+        3 => attempt.clone().prop_map(|attempt| Step::Ack { attempt }),
+        2 => attempt.clone().prop_map(|attempt| Step::Starts { attempt }),
+        3 => attempt.prop_map(|attempt| Step::Ends { attempt }),
+        1 => (0..400_000i64).prop_map(|span| Step::Pass { span }),
+        1 => Just(Step::Cut),
+        2 => Just(Step::Connect),
+        1 => Just(Step::Kill),
+    ]
+}
+
+/// The world around a session: its disk, its processes, and what the server was told.
+struct World {
+    session: Session,
+    now: i64,
+    connected: bool,
+    terms: BTreeMap<u32, i64>,
+    journal: BTreeMap<i64, Ending>,
+    acked: BTreeMap<i64, Timestamp>,
+    running: BTreeMap<i64, Taken>,
+    ever_started: BTreeSet<i64>,
+    out: Vec<Act>,
+}
+
+impl World {
+    fn new() -> World {
+        World {
+            session: Session::new(profile(), Recovered::default()),
+            now: 0,
+            connected: false,
+            terms: BTreeMap::new(),
+            journal: BTreeMap::new(),
+            acked: BTreeMap::new(),
+            running: BTreeMap::new(),
+            ever_started: BTreeSet::new(),
+            out: Vec::new(),
+        }
+    }
+
+    fn down(&mut self, body: down::Body) {
+        self.session.on_down(Now::both(Timestamp(self.now)), Down { body: Some(body) }, &mut self.out);
+    }
+
+    fn connect(&mut self) {
+        let now = Now::both(Timestamp(self.now));
+        self.session.on_connected(now, &mut self.out);
+        self.connected = true;
+        let welcome = link::Welcome { protocol: link::PROTOCOL, now: self.now, ..link::Welcome::default() };
+        self.down(down::Body::Welcome(welcome));
+        for (version, body) in [(1, r#"{"kind":"noop"}"#), (2, r#"{"kind":"command","argv":["x"]}"#)] {
+            let body = body.as_bytes().to_vec().into();
+            self.down(down::Body::Task(link::Task { version, job: 1, job_name: String::new(), body }));
+        }
+    }
+
+    fn take(&mut self, step: Step) {
+        let now = Now::both(Timestamp(self.now));
+        match step {
+            Step::Order { attempt, shard, term, noop, late } => {
+                let start_by = if late { self.now - 1 } else { self.now + Span::HOUR.0 };
+                let version = if noop { 1 } else { 2 };
+                let order = link::Order { attempt, shard, term, version, start_by, ..link::Order::default() };
+                self.down(down::Body::Orders(link::Orders { items: vec![order] }));
+            }
+            Step::Stop { attempt, shard } => {
+                self.down(down::Body::Stop(link::Stop { attempt, by: "li".into(), grace_us: 0, shard }));
+            }
+            Step::Query { shard, term, attempts } => {
+                self.down(down::Body::Query(link::Query { shard, term, attempts }));
+            }
+            Step::Greet { shard, term } => self.down(down::Body::Greet(link::Greet { shard, term })),
+            Step::Ack { attempt } => {
+                self.down(down::Body::Acks(link::Acks { items: vec![link::Ack { attempt, seq: ENDED }] }));
+            }
+            Step::Starts { attempt } => {
+                if let Some(taken) = self.running.get_mut(&attempt) {
+                    taken.started_at = Some(Timestamp(self.now));
+                    self.session.on_started(now, attempt, Timestamp(self.now));
+                }
+            }
+            Step::Ends { attempt } => {
+                if self.running.remove(&attempt).is_some() {
+                    self.session.on_ended(attempt, Outcome::of(Verdict::Succeeded, "", now.wall));
+                }
+            }
+            Step::Pass { span } => {
+                self.now += span;
+                self.session.on_tick(Now::both(Timestamp(self.now)), &mut self.out);
+            }
+            Step::Cut => {
+                self.session.on_disconnected();
+                self.connected = false;
+            }
+            Step::Connect => self.connect(),
+            Step::Kill => self.kill(),
+        }
+        self.session.flush(&mut self.out);
+    }
+
+    fn kill(&mut self) {
+        let recovered = Recovered {
+            terms: self.terms.iter().map(|(shard, term)| (*shard, *term)).collect(),
+            running: self.running.values().copied().collect(),
+            unacked: self.journal.values().cloned().collect(),
+            graves: self.acked.iter().map(|(attempt, until)| (*attempt, *until)).collect(),
+            rebooted: false,
+        };
+        self.session = Session::new(profile(), recovered);
+        self.connected = false;
+    }
+
+    /// Does what is asked, and holds it against what must never be.
+    fn perform(&mut self) {
+        for act in std::mem::take(&mut self.out) {
+            match act {
+                Act::Persist(records) => records.into_iter().for_each(|record| self.keep(record)),
+                Act::Send(up) => self.hear(up),
+                Act::Start(start) => {
+                    let order = &start.order;
+                    assert!(self.ever_started.insert(order.attempt), "{} was started twice", order.attempt);
+                    assert_eq!(order.term, self.terms[&order.shard], "started under a term that is not on disk");
+                    assert!(order.start_by >= self.now, "started too late");
+                    assert!(self.running.len() < profile().slots as usize, "more run than there are slots");
+                    let (attempt, shard, until) = (order.attempt, order.shard, start.until);
+                    let taken = Taken { attempt, shard, until, started_at: None, leash: None };
+                    self.running.insert(attempt, taken);
+                }
+                Act::Stop { attempt, .. } => assert!(self.running.contains_key(&attempt), "{attempt} does not run"),
+                Act::Settled { attempt } => {
+                    assert!(self.acked.contains_key(&attempt), "{attempt} was not kept as acked")
+                }
+                Act::Beat { .. } | Act::MoveLeash { .. } | Act::Redial { .. } | Act::Note(_) => {}
+            }
+        }
+        assert_eq!(self.session.running() as usize, self.running.len());
+    }
+
+    fn keep(&mut self, record: Record) {
+        match record {
+            Record::Term { shard, term } => {
+                assert!(self.terms.insert(shard, term).is_none_or(|before| before < term), "a term went back");
+            }
+            Record::Ended(ending) => {
+                let attempt = ending.report.attempt;
+                assert!(!self.running.contains_key(&attempt), "{attempt} still runs");
+                self.journal.insert(attempt, ending);
+            }
+            Record::Acked(attempts) => {
+                for attempt in attempts {
+                    let ending = self.journal.remove(&attempt).expect("only what is in the journal is acked");
+                    self.acked.insert(attempt, ending.until);
+                }
+            }
+        }
+    }
+
+    fn hear(&mut self, up: Up) {
+        assert!(self.connected, "said into the void");
+        match up.body.expect("a message has a body") {
+            up::Body::Reports(reports) => reports.items.iter().for_each(|report| self.hear_report(report)),
+            up::Body::Answer(answer) => {
+                assert_eq!(answer.term, self.terms[&answer.shard], "answered under a term that is not on disk");
+                for attempt in answer.not_here {
+                    let here = self.running.contains_key(&attempt) || self.journal.contains_key(&attempt);
+                    assert!(!here, "{attempt} was denied");
+                }
+            }
+            up::Body::TermStored(stored) => {
+                assert_eq!(stored.term, self.terms[&stored.shard], "a term that is not on disk");
+                let held: BTreeSet<i64> = stored.held.iter().map(|held| held.attempt).collect();
+                let running = self.running.values().filter(|taken| taken.shard == stored.shard);
+                assert!(running.map(|taken| taken.attempt).all(|attempt| held.contains(&attempt)), "one was denied");
+            }
+            up::Body::Hello(_) | up::Body::Beat(_) => {}
+        }
+    }
+
+    fn hear_report(&self, report: &link::Report) {
+        match report.body.as_ref().expect("a report has a body") {
+            report::Body::Started(_) => assert!(self.running.contains_key(&report.attempt), "it does not run"),
+            report::Body::Ended(ended) => {
+                let attempt = report.attempt;
+                // A repeat of what was acknowledged is answered without a trace; everything else is on disk first.
+                let kept = self.journal.get(&attempt).is_some_and(|ending| ending.report == *report);
+                let repeat = ended.verdict() == link::Verdict::Lost && self.acked.contains_key(&attempt);
+                assert!(kept || repeat, "{attempt} was reported before it was kept");
+            }
+        }
+    }
+}
+
+fn profile() -> Profile {
+    Profile { slots: 3, ..Profile::default() }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(200))]
+
+    #[test]
+    fn nothing_starts_twice_nothing_is_denied_and_nothing_is_told_before_it_is_kept(
+        steps in prop::collection::vec(step(), 1..120),
+    ) {
+        let mut world = World::new();
+        world.connect();
+        world.perform();
+        for step in steps {
+            world.take(step);
+            world.perform();
+        }
+        // In the end everything that ended and was not acknowledged is told on the next stream.
+        world.session.on_disconnected();
+        world.out.clear();
+        world.connect();
+        world.session.flush(&mut world.out);
+        let told: BTreeSet<i64> = world.out.iter().flat_map(reported).collect();
+        prop_assert!(world.journal.keys().all(|attempt| told.contains(attempt)));
+    }
+}
+
+fn reported(act: &Act) -> Vec<i64> {
+    match act {
+        Act::Send(Up { body: Some(up::Body::Reports(reports)) }) => {
+            let ended = reports.items.iter().filter(|report| report.seq == ENDED);
+            ended.map(|report| report.attempt).collect()
+        }
+        _ => Vec::new(),
+    }
+}
