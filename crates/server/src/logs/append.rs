@@ -99,7 +99,7 @@ impl Draft {
         let frames = message.frames.get(repeated..).unwrap_or_default();
         if message.first > next {
             let marker = lost_on_the_way(message.first - next, frames.first().map(|frame| frame.at));
-            self.record(Label { attempt, first: next, upto: message.first, last: false, gap: true }, &[marker]);
+            self.record(Label { attempt, first: next, upto: message.first, last, gap: true }, &[marker]);
             next = message.first;
         }
         let mut pieces = split(frames).peekable();
@@ -107,7 +107,8 @@ impl Draft {
         while let Some(piece) = pieces.next() {
             let upto = next + piece.len() as u64;
             let ends = !said && pieces.peek().is_none();
-            self.record(Label { attempt, first: next, upto, last: ends, gap: false }, piece);
+            // An end already known is said again: this record may be the first in its segment.
+            self.record(Label { attempt, first: next, upto, last: last || ends, gap: false }, piece);
             said |= ends;
             next = upto;
         }

@@ -74,6 +74,19 @@ async fn a_damaged_record_is_marked_and_the_rest_readable() {
 }
 
 #[tokio::test]
+async fn a_damaged_end_is_marked_while_it_is_known_that_there_was_one() {
+    for segment_bytes in [USUAL, 900] {
+        let world = world_of_small_records(segment_bytes).await;
+        let segment = world.files("seg").pop().unwrap();
+        overwrite(&segment, find(&segment, "5.2"), b"x");
+        assert_eq!(world.log(5), format!("out:5.0 out:5.1 {}", gone(1)));
+        assert_eq!(world.log_from(5, 2), gone(1));
+        assert_eq!(world.send([up(5, 2, "out:5.2"), up(5, 3, "out:5.3")]).await, "5:4");
+        assert_eq!(world.log(5), format!("out:5.0 out:5.1 {} out:5.3", gone(1)));
+    }
+}
+
+#[tokio::test]
 async fn a_length_gone_mad_does_not_hide_what_follows() {
     let mut world = world_of_small_records(USUAL).await;
     world.stop();

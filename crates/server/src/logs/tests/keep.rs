@@ -34,6 +34,22 @@ async fn an_end_is_written_once() {
 }
 
 #[tokio::test]
+async fn what_comes_after_the_end_is_kept_and_the_end_stays_known() {
+    for segment_bytes in [USUAL, TINY] {
+        let mut world = World::new(segment_bytes);
+        world.send([up(1, 0, "out:a end")]).await;
+        world.send([up(1, 1, "out:late")]).await;
+        let far = LogUp { attempt: 2, first: 0, frames: vec![frame(link::Stream::Stdout, &[0; 50_000])], last: false };
+        world.send([far]).await;
+        world.send([up(1, 2, "out:later")]).await;
+        for _ in 0..2 {
+            assert_eq!(world.log(1), "out:a out:late out:later end");
+            world.restart();
+        }
+    }
+}
+
+#[tokio::test]
 async fn a_gap_is_marked_and_what_follows_kept() {
     let mut world = World::new(USUAL);
     assert_eq!(world.send([up(1, 0, "out:a"), up(1, 5, "out:f"), up(1, 3, "out:d out:e")]).await, "1:6");
