@@ -1,10 +1,9 @@
 //! Finds the tasks of an agent that went away: each directory is running, ended, vanished, or never started.
 //! What it says never started cannot start later.
 
-use std::fs::{self, File, OpenOptions, TryLockError};
+use std::fs::{self, File, TryLockError};
 use std::io;
 use std::os::fd::{AsFd, OwnedFd};
-use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
@@ -14,7 +13,7 @@ use super::Owned;
 use super::conclude::{Ending, conclude};
 use super::files::{handle, read_if_there};
 use super::start::UNFINISHED;
-use crate::shim::{LOCK, ORDER, SHIM, ShimOrder, VOID, boot_id};
+use crate::shim::{ORDER, SHIM, ShimOrder, VOID, boot_id};
 
 const LOOK_AGAIN: Duration = Duration::from_millis(1);
 /// Far longer than a shim takes from its lock to its signature, or from its death to the end of its lock.
@@ -84,7 +83,7 @@ fn living(dir: &Path) -> io::Result<Option<OwnedFd>> {
 }
 
 fn lock(dir: &Path) -> io::Result<Option<File>> {
-    let file = OpenOptions::new().create(true).truncate(false).write(true).mode(0o600).open(dir.join(LOCK))?;
+    let file = File::open(dir)?;
     match file.try_lock() {
         Ok(()) => Ok(Some(file)),
         Err(TryLockError::WouldBlock) => Ok(None),

@@ -8,7 +8,7 @@ use std::path::Path;
 
 use nix::sys::resource::{Resource, getrlimit, setrlimit};
 
-use crate::shim::{Claim, LEASH, LOCK, RESULT, SHIM, ShimResult, boot_id, pidfd_open, replace, stat};
+use crate::shim::{Claim, LEASH, RESULT, SHIM, ShimResult, boot_id, pidfd_open, replace, stat};
 
 /// Moves the deadline of a leashed task on, in microseconds of [`crate::shim::boot_micros`].
 pub fn extend_leash(dir: &Path, deadline: u64) -> io::Result<()> {
@@ -17,7 +17,7 @@ pub fn extend_leash(dir: &Path, deadline: u64) -> io::Result<()> {
 
 /// Forgets an ended attempt. Refuses while its shim lives.
 pub fn remove(dir: &Path) -> io::Result<()> {
-    match File::open(dir.join(LOCK)).map(|lock| lock.try_lock()) {
+    match File::open(dir).map(|lock| lock.try_lock()) {
         Ok(Err(TryLockError::WouldBlock)) => {
             Err(io::Error::new(io::ErrorKind::ResourceBusy, "the shim of this attempt is alive"))
         }

@@ -4,13 +4,11 @@ use std::ffi::OsString;
 use std::fs::{self, DirBuilder};
 use std::io;
 use std::os::unix::fs::DirBuilderExt;
-use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use super::Owned;
-use super::files::extend_leash;
-use crate::shim::{ORDER, ShimOrder, boot_id, pidfd_open, replace};
+use crate::shim::{ORDER, ShimOrder, boot_id, pidfd_open, write};
 
 /// Begins the names of directories in which nothing was ever started.
 pub(super) const UNFINISHED: &str = ".new-";
@@ -60,8 +58,8 @@ impl Starter {
 
     fn command(&self, dir: &Path) -> Command {
         let mut command = Command::new(&self.program);
-        // Its own group, so that a terminal's signals pass it by; an empty environment, so that no secret stays in it.
-        command.args(&self.args).arg(dir).env_clear().process_group(0);
+        // An empty environment, so that no secret stays in it. Its own session it makes itself.
+        command.args(&self.args).arg(dir).env_clear();
         command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
         command
     }
@@ -83,9 +81,6 @@ fn lay_out(dir: &Path, order: &ShimOrder) -> io::Result<()> {
         _ => {}
     }
     DirBuilder::new().recursive(true).mode(0o700).create(&unfinished)?;
-    replace(&unfinished.join(ORDER), &order.encode(&boot_id()))?;
-    if let Some(deadline) = order.leash {
-        extend_leash(&unfinished, deadline)?;
-    }
+    write(&unfinished.join(ORDER), &order.encode(&boot_id()))?;
     fs::rename(&unfinished, dir)
 }

@@ -1,5 +1,5 @@
 //! Kills what a dead shim left behind. Its first process died with it; others are found by the tag in their
-//! environment, by the session of the first process, by its cgroup, and by being children of such processes.
+//! environment, by the session of the shim, by its cgroup, and by being children of such processes.
 //! Never kills a process that merely got a known pid.
 
 use std::fs;
@@ -34,11 +34,9 @@ pub(super) fn sweep(claim: &Claim) -> usize {
 fn remains(claim: &Claim) -> Vec<Stat> {
     let all = all();
     let tag = format!("{TASK_TAG}={}", claim.tag());
-    let session = claim.task.filter(|task| {
-        // While its session has members the pid is not given again; another process under it says that it has none.
-        all.iter().all(|stat| stat.pid != task.pid || task.is(stat))
-    });
-    let known = |stat: &&Stat| session.is_some_and(|task| stat.session == task.pid) || is_tagged(stat.pid, &tag);
+    // While its session has members a pid is not given again; another process under it says that it has none.
+    let ours = all.iter().all(|stat| stat.pid != claim.shim.pid || claim.shim.is(stat));
+    let known = |stat: &&Stat| ours && stat.session == claim.shim.pid || is_tagged(stat.pid, &tag);
     let mut found: Vec<i32> = all.iter().filter(known).map(|stat| stat.pid).collect();
     let children: Vec<i32> = found.iter().flat_map(|pid| below(*pid, &all)).collect();
     found.extend(children);

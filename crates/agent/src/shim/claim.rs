@@ -1,5 +1,5 @@
-//! A shim's signature in its directory: who it is, and which process is its task. It exists before the task runs, so
-//! that an agent can tell a living shim from a stranger that got its pid later.
+//! A shim's signature in its directory: who it is, and where its task runs. It exists before the task does, so that an
+//! agent can tell a living shim from a stranger that got its pid later, and find what a dead one left.
 
 use std::ffi::OsString;
 use std::io;
@@ -15,9 +15,8 @@ const TITLE: &str = "duly-shim 1";
 pub(crate) struct Claim {
     pub(crate) attempt: i64,
     pub(crate) boot: String,
+    /// Leads the session in which the task starts.
     pub(crate) shim: Process,
-    /// The first process of the task; it leads a session of its own. None when it could not be made.
-    pub(crate) task: Option<Process>,
     pub(crate) cgroup: Option<PathBuf>,
 }
 
@@ -39,31 +38,22 @@ impl Claim {
         file.bytes("boot", self.boot.as_bytes());
         file.number("pid", self.shim.pid);
         file.number("start", self.shim.start);
-        if let Some(task) = self.task {
-            file.number("task_pid", task.pid);
-            file.number("task_start", task.start);
-        }
         self.cgroup.iter().for_each(|path| file.bytes("cgroup", path.as_os_str().as_bytes()));
         file.finish()
     }
 
     pub(crate) fn decode(file: &[u8]) -> io::Result<Claim> {
-        let mut claim =
-            Claim { attempt: 0, boot: String::new(), shim: Process { pid: 0, start: 0 }, task: None, cgroup: None };
-        let mut task = Process { pid: 0, start: 0 };
+        let mut claim = Claim { attempt: 0, boot: String::new(), shim: Process { pid: 0, start: 0 }, cgroup: None };
         for (name, value) in record::read(TITLE, file)? {
             match name {
                 "attempt" => claim.attempt = record::number(name, value)?,
                 "boot" => claim.boot = record::text(value),
                 "pid" => claim.shim.pid = record::number(name, value)?,
                 "start" => claim.shim.start = record::number(name, value)?,
-                "task_pid" => task.pid = record::number(name, value)?,
-                "task_start" => task.start = record::number(name, value)?,
                 "cgroup" => claim.cgroup = Some(OsString::from_vec(value.to_vec()).into()),
                 _ => {}
             }
         }
-        claim.task = (task.pid != 0).then_some(task);
         Ok(claim)
     }
 }
@@ -86,9 +76,8 @@ mod tests {
 
     #[test]
     fn a_claim_is_read_as_it_was_written() {
-        let task = Some(Process { pid: 12, start: 900 });
-        for (task, cgroup) in [(None, None), (task, Some(PathBuf::from("/sys/fs/cgroup/x/attempt-3")))] {
-            let claim = Claim { attempt: 3, boot: "b".into(), shim: Process { pid: 11, start: 899 }, task, cgroup };
+        for cgroup in [None, Some(PathBuf::from("/sys/fs/cgroup/x/attempt-3"))] {
+            let claim = Claim { attempt: 3, boot: "b".into(), shim: Process { pid: 11, start: 899 }, cgroup };
             assert_eq!(Claim::decode(&claim.encode()).unwrap(), claim);
         }
     }

@@ -1,12 +1,14 @@
 //! Keeps what a task prints, up to its caps. Never makes the task wait or fail: what cannot be kept is counted.
 
-use std::fs::File;
+use std::fs::{File, OpenOptions};
 use std::io::{self, IoSlice, Seek, SeekFrom, Write};
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::PathBuf;
 
 use super::frame::{self, Stream};
 
 pub(crate) struct Log {
-    file: File,
+    place: Place,
     /// Where the last whole frame ends.
     end: u64,
     bytes_left: u64,
@@ -15,9 +17,21 @@ pub(crate) struct Log {
     pub(crate) dropped: u64,
 }
 
+enum Place {
+    /// Made with the first frame: a task that prints nothing needs no file.
+    Named(PathBuf),
+    Open(File),
+}
+
 impl Log {
     pub(crate) fn new(file: File, bytes_max: u64, lines_max: u64) -> Log {
-        Log { file, end: 0, bytes_left: bytes_max, lines_left: lines_max, kept: 0, dropped: 0 }
+        let place = Place::Open(file);
+        Log { place, end: 0, bytes_left: bytes_max, lines_left: lines_max, kept: 0, dropped: 0 }
+    }
+
+    pub(crate) fn at(path: impl Into<PathBuf>, bytes_max: u64, lines_max: u64) -> Log {
+        let place = Place::Named(path.into());
+        Log { place, end: 0, bytes_left: bytes_max, lines_left: lines_max, kept: 0, dropped: 0 }
     }
 
     pub(crate) fn append(&mut self, stream: Stream, at: i64, bytes: &[u8]) {
@@ -54,15 +68,28 @@ impl Log {
     fn write(&mut self, stream: Stream, at: i64, bytes: &[u8]) -> io::Result<()> {
         let header = frame::header(stream, at, bytes.len());
         let length = header.len() + bytes.len();
-        let written = self.file.write_vectored(&[IoSlice::new(&header), IoSlice::new(bytes)]);
+        let file = self.place.open()?;
+        let written = file.write_vectored(&[IoSlice::new(&header), IoSlice::new(bytes)]);
         if written.as_ref().is_ok_and(|written| *written == length) {
             self.end += length as u64;
             return Ok(());
         }
         // Half a frame would make everything behind it unreadable.
-        self.file.set_len(self.end)?;
-        self.file.seek(SeekFrom::Start(self.end))?;
+        file.set_len(self.end)?;
+        file.seek(SeekFrom::Start(self.end))?;
         Err(written.err().unwrap_or_else(|| io::ErrorKind::StorageFull.into()))
+    }
+}
+
+impl Place {
+    fn open(&mut self) -> io::Result<&mut File> {
+        if let Place::Named(path) = self {
+            *self = Place::Open(OpenOptions::new().create(true).truncate(true).write(true).mode(0o600).open(path)?);
+        }
+        match self {
+            Place::Open(file) => Ok(file),
+            Place::Named(_) => unreachable!("it was opened above"),
+        }
     }
 }
 

@@ -2,12 +2,12 @@
 //! whole tree and leaves a result. It outlives the agent that started it, and needs nobody while the task runs.
 //! Never talks to a network, never starts a thread, never decides whether a result is good.
 //!
-//! All it has to say is in files of the attempt's directory:
+//! All it has to say is in files of the attempt's directory. The directory itself is the lock that a living shim holds,
+//! and that an agent takes to forbid a late start.
 //!
 //! | file | written by | meaning |
 //! |---|---|---|
-//! | `order` | agent | what to run; removed once the shim has signed |
-//! | `lock` | both | held by a living shim; taken by an agent that wants to forbid a late start |
+//! | `order` | agent | what to run; the signature takes its place |
 //! | `void` | agent | nothing may start here any more |
 //! | `shim` | shim | who owns the attempt; there before the task runs |
 //! | `log` | shim | output in frames |
@@ -44,8 +44,8 @@ use nix::sys::signal::SigSet;
 pub(crate) use claim::Claim;
 pub use clock::boot_micros;
 pub(crate) use frame::{FRAME_MAX, HEADER, parse_header};
-pub(crate) use log::Log;
 pub use frame::{Frame, Stream};
+pub(crate) use log::Log;
 pub use order::ShimOrder;
 pub use outputs::{NAME_BYTES_MAX, OUTPUT_BYTES_MAX, OUTPUTS_MAX};
 pub(crate) use procfs::{Stat, all, below, boot_id, stat};
@@ -54,7 +54,6 @@ pub(crate) use stop::Stop;
 pub(crate) use sys::{pidfd_open, pidfd_signal};
 
 pub(crate) const ORDER: &str = "order";
-pub(crate) const LOCK: &str = "lock";
 pub(crate) const VOID: &str = "void";
 pub(crate) const SHIM: &str = "shim";
 pub(crate) const LOG: &str = "log";
@@ -67,16 +66,21 @@ pub const TASK_TAG: &str = "DULY_TASK";
 
 /// Owns the attempt in the directory given as the only argument. To be entered before any runtime or thread starts.
 pub fn main(args: impl IntoIterator<Item = OsString>) -> ExitCode {
+    ExitCode::from(run(args))
+}
+
+/// As [`main`], with the exit code as the C runtime wants it.
+pub fn run(args: impl IntoIterator<Item = OsString>) -> u8 {
     let mut args = args.into_iter();
     let (Some(dir), None) = (args.next(), args.next()) else {
         eprintln!("usage: duly shim <directory of the attempt>");
-        return ExitCode::from(2);
+        return 2;
     };
     match own(&PathBuf::from(dir)) {
-        Ok(()) => ExitCode::SUCCESS,
+        Ok(()) => 0,
         Err(error) => {
             eprintln!("duly shim: {error}");
-            ExitCode::FAILURE
+            1
         }
     }
 }
@@ -87,16 +91,15 @@ fn own(dir: &Path) -> io::Result<()> {
     sys::close_inherited();
     std::env::set_current_dir(dir)?;
     let _lock = lock()?;
+    // Away from the agent's terminal. Refused only to the leader of a group, whom its signals pass by anyway.
+    let _ = nix::unistd::setsid();
     let (order, boot) = ShimOrder::decode(&fs::read(ORDER)?)?;
-    if boot != boot_id() {
-        return Err(io::Error::other("the order was given before the machine started again"));
-    }
     owner::run(order, boot)
 }
 
 /// The lock makes us the only shim here for as long as we live, and `void` tells that we come too late.
 fn lock() -> io::Result<File> {
-    let file = OpenOptions::new().create(true).truncate(false).write(true).mode(0o600).open(LOCK)?;
+    let file = File::open(".")?;
     file.try_lock()?;
     if fs::exists(VOID)? || fs::exists(SHIM)? {
         return Err(io::Error::other("nothing may start here any more"));
@@ -108,7 +111,11 @@ fn lock() -> io::Result<File> {
 pub(crate) fn replace(path: &Path, bytes: &[u8]) -> io::Result<()> {
     let mut temporary = path.as_os_str().to_owned();
     temporary.push(".tmp");
-    let mut file = OpenOptions::new().create(true).truncate(true).write(true).mode(0o600).open(&temporary)?;
-    file.write_all(bytes)?;
+    write(temporary.as_ref(), bytes)?;
     fs::rename(&temporary, path)
+}
+
+/// For our eyes only: orders and outputs may hold secrets.
+pub(crate) fn write(path: &Path, bytes: &[u8]) -> io::Result<()> {
+    OpenOptions::new().create(true).truncate(true).write(true).mode(0o600).open(path)?.write_all(bytes)
 }

@@ -53,7 +53,7 @@ impl ShimOrder {
         }
     }
 
-    /// `boot` names the run of the machine in which the order was given: it must not start in another.
+    /// `boot` names the run of the machine in which the order was given.
     pub(crate) fn encode(&self, boot: &str) -> Vec<u8> {
         let mut file = Writer::new(TITLE);
         file.bytes("boot", boot.as_bytes());

@@ -1,17 +1,15 @@
 //! The life of one attempt: sign, start, watch, end, leave the result. One loop over signals, deadlines and output.
 
-use std::fs::{self, OpenOptions};
+use std::fs;
 use std::io;
 use std::os::fd::AsFd;
-use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 use std::time::Duration;
 
 use nix::errno::Errno;
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
-use nix::sys::signal::{SigSet, Signal, kill};
+use nix::sys::signal::{SigSet, Signal};
 use nix::sys::signalfd::{SfdFlags, SignalFd};
-use nix::unistd::Pid;
 
 use super::claim::{Claim, Process};
 use super::clock::{Alarm, boot_micros, wall_micros};
@@ -22,9 +20,9 @@ use super::printed::Printed;
 use super::result::{Exit, Reason, ShimResult};
 use super::stop::Stop;
 use super::sys::{self, Waited};
-use super::task::Task;
+use super::task::{self, Task};
 use super::tree::Tree;
-use super::{LEASH, LOG, ORDER, RESULT, SHIM, STOP, TASK_TAG, replace};
+use super::{LEASH, LOG, ORDER, RESULT, SHIM, STOP, TASK_TAG, replace, write};
 
 const RESULT_AGAIN: Duration = Duration::from_secs(1);
 
@@ -32,31 +30,26 @@ const RESULT_AGAIN: Duration = Duration::from_secs(1);
 pub(crate) fn run(order: ShimOrder, boot: String) -> io::Result<()> {
     let tree = Tree::of_this_process(order.attempt, order.cgroup.as_deref())?;
     let shim = Process::of(std::process::id() as i32)?;
-    let mut claim = Claim { attempt: order.attempt, boot, shim, task: None, cgroup: None };
-    let log = OpenOptions::new().create(true).truncate(true).write(true).mode(0o600).open(LOG)?;
-    let mut owner = Owner::new(order, tree, log);
-    match Task::prepare(&owner.order, (TASK_TAG, &claim.tag())) {
-        Err(reason) => {
-            sign(&claim)?;
-            owner.ending.reason = Some(reason);
-        }
-        Ok((mut task, [stdout, stderr])) => {
-            owner.printed.listen(stdout, stderr)?;
-            owner.tree.take_in(task.pid);
-            claim.cgroup = owner.tree.cgroup().map(Path::to_owned);
-            claim.task = Some(Process::of(task.pid)?);
-            // Without a signature nobody would find the task again; held at its gate, it dies with us.
-            sign(&claim)?;
-            owner.watch(&mut task)?;
+    let claim = Claim { attempt: order.attempt, boot, shim, cgroup: tree.cgroup().map(Path::to_owned) };
+    // The signature takes the place of the order, secrets and all. Nobody reads an order while we hold the lock.
+    write(ORDER.as_ref(), &claim.encode())?;
+    fs::rename(ORDER, SHIM)?;
+    let mut owner = Owner::new(order, tree);
+    // A stop that came before we could hear its signal.
+    owner.look_for_stop();
+    if owner.ending.reason.is_none() {
+        owner.started_at = wall_micros();
+        let door = owner.tree.door().map(AsFd::as_fd);
+        match task::start(&owner.order, (TASK_TAG, &claim.tag()), door) {
+            Ok(task) => {
+                owner.tree.settle(task.in_cgroup);
+                owner.watch(task)?;
+            }
+            Err(reason) => owner.ending.reason = Some(reason),
         }
     }
     owner.leave_result();
     Ok(())
-}
-
-fn sign(claim: &Claim) -> io::Result<()> {
-    replace(SHIM.as_ref(), &claim.encode())?;
-    fs::remove_file(ORDER)
 }
 
 struct Owner {
@@ -73,10 +66,10 @@ struct Owner {
 }
 
 impl Owner {
-    fn new(order: ShimOrder, tree: Tree, log: fs::File) -> Owner {
+    fn new(order: ShimOrder, tree: Tree) -> Owner {
         Owner {
             tree,
-            printed: Printed::new(Log::new(log, order.log_bytes_max, order.log_lines_max)),
+            printed: Printed::new(Log::at(LOG, order.log_bytes_max, order.log_lines_max)),
             ending: Ending::new(&order, boot_micros()),
             exit: None,
             alone: false,
@@ -87,12 +80,12 @@ impl Owner {
         }
     }
 
-    fn watch(&mut self, task: &mut Task) -> io::Result<()> {
+    fn watch(&mut self, task: Task) -> io::Result<()> {
         let mut heard = SigSet::empty();
         [Signal::SIGCHLD, Signal::SIGTERM, Signal::SIGUSR1].into_iter().for_each(|signal| heard.add(signal));
         let signals = SignalFd::with_flags(&heard, SfdFlags::SFD_CLOEXEC | SfdFlags::SFD_NONBLOCK)?;
         let mut alarm = Alarm::new()?;
-        let started = self.start_unless_stopped(task)?;
+        self.printed.listen(task.stdout, task.stderr)?;
         while self.take_steps() {
             alarm.set(self.ending.next_deadline())?;
             let ready = wait(&signals, &alarm, &self.printed)?;
@@ -106,24 +99,7 @@ impl Owner {
                 }
             }
         }
-        let failure = task.failure(&self.order);
-        if failure.is_some() || !started {
-            self.exit = None;
-        }
-        self.ending.reason = self.ending.reason.take().or(failure);
         Ok(())
-    }
-
-    /// A stop may have come before we could hear a signal; then the process dies at its gate.
-    fn start_unless_stopped(&mut self, task: &mut Task) -> io::Result<bool> {
-        self.look_for_stop();
-        if self.ending.reason.is_some() {
-            kill(Pid::from_raw(task.pid), Signal::SIGKILL)?;
-            return Ok(false);
-        }
-        self.started_at = wall_micros();
-        task.release()?;
-        Ok(true)
     }
 
     /// Does everything that is due; false when the attempt is over.

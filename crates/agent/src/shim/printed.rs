@@ -10,6 +10,9 @@ use super::frame::{FRAME_MAX, Stream};
 use super::log::Log;
 use super::outputs::{Line, Outputs};
 
+/// Enough for most tasks, and little to touch for a thousand that print nothing.
+const FEW_BYTES: usize = 4096;
+
 pub(crate) struct Printed {
     pub(crate) log: Log,
     pub(crate) outputs: Outputs,
@@ -33,7 +36,7 @@ impl Printed {
             fcntl(&pipe, FcntlArg::F_SETFL(OFlag::O_NONBLOCK))?;
             self.sources.push(Source { stream, pipe, line: Line::default() });
         }
-        self.buffer = vec![0; FRAME_MAX];
+        self.buffer = vec![0; FEW_BYTES];
         Ok(())
     }
 
@@ -68,11 +71,14 @@ impl Printed {
 
 impl Source {
     /// Whether the pipe is still open.
-    fn read(&mut self, buffer: &mut [u8], log: &mut Log, outputs: &mut Outputs) -> bool {
+    fn read(&mut self, buffer: &mut Vec<u8>, log: &mut Log, outputs: &mut Outputs) -> bool {
         match self.pipe.read(buffer) {
             Ok(length) if length > 0 => {
                 log.append(self.stream, wall_micros(), &buffer[..length]);
                 self.line.feed(&buffer[..length], outputs);
+                if length == buffer.len() {
+                    buffer.resize(FRAME_MAX, 0);
+                }
                 true
             }
             Err(error) if matches!(error.kind(), io::ErrorKind::WouldBlock | io::ErrorKind::Interrupted) => true,

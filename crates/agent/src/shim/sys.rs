@@ -1,6 +1,7 @@
-//! The few system calls no safe wrapper offers: fork into a task, wait with its usage, signal by pidfd.
-//! `unsafe` is here and nowhere else in the crate. The fork is sound because a shim has one thread; it never happens
-//! in the agent, which is large and threaded.
+//! The few system calls no safe wrapper offers: become a task, wait with its usage, signal by pidfd.
+//! `unsafe` is here and nowhere else in the crate. A new process borrows the shim's memory until it runs its program,
+//! which is sound because a shim has one thread, blocks all signals, and sleeps meanwhile; it never happens in the
+//! agent. Copying even so small a process would cost as much as all else a shim does.
 #![allow(unsafe_code)]
 
 use std::ffi::{CStr, CString};
@@ -9,6 +10,8 @@ use std::os::fd::{AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
 use std::ptr;
 
 use super::result::Exit;
+
+const STACK_BYTES: usize = 32 * 1024;
 
 /// A task ready to become a process.
 pub(crate) struct Launch<'a> {
@@ -20,81 +23,81 @@ pub(crate) struct Launch<'a> {
     pub(crate) stdin: BorrowedFd<'a>,
     pub(crate) stdout: BorrowedFd<'a>,
     pub(crate) stderr: BorrowedFd<'a>,
-    /// The process runs nothing of the task's before it has read a byte from here.
-    pub(crate) gate: BorrowedFd<'a>,
-    /// Gets a [`Failure`] when the task cannot run; closed without a word when it does.
-    pub(crate) errors: BorrowedFd<'a>,
     pub(crate) open_files: Option<u64>,
+    /// The `cgroup.procs` of the group to join.
+    pub(crate) cgroup: Option<BorrowedFd<'a>>,
 }
 
 /// What the new process could not do.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Failure {
+    Make(i32),
     Enter(i32),
     Execute(i32),
 }
 
-impl Failure {
-    pub(crate) const SIZE: usize = 5;
+/// What both processes see until the new one runs its program.
+struct Shared<'a> {
+    launch: &'a Launch<'a>,
+    argv: Vec<*const libc::c_char>,
+    env: Vec<*const libc::c_char>,
+    shim: i32,
+    joined: bool,
+    failure: Option<Failure>,
+}
 
-    pub(crate) fn decode(bytes: &[u8]) -> Option<Failure> {
-        let errno = i32::from_le_bytes(bytes.get(1..Failure::SIZE)?.try_into().ok()?);
-        match bytes[0] {
-            b'd' => Some(Failure::Enter(errno)),
-            b'x' => Some(Failure::Execute(errno)),
-            _ => None,
-        }
-    }
+pub(crate) struct Launched {
+    pub(crate) pid: i32,
+    /// Whether it is in the cgroup it was to join.
+    pub(crate) joined: bool,
+}
 
-    fn encode(self) -> [u8; Failure::SIZE] {
-        let (stage, errno) = match self {
-            Failure::Enter(errno) => (b'd', errno),
-            Failure::Execute(errno) => (b'x', errno),
-        };
-        let [a, b, c, d] = errno.to_le_bytes();
-        [stage, a, b, c, d]
+/// Starts a task in a process group of its own, which dies with us. Returns when it runs, or cannot.
+pub(crate) fn launch(launch: &Launch) -> Result<Launched, Failure> {
+    let shim = std::process::id() as i32;
+    let mut shared =
+        Shared { launch, argv: pointers(launch.argv), env: pointers(launch.env), shim, joined: false, failure: None };
+    let mut stack: Vec<u128> = Vec::with_capacity(STACK_BYTES / size_of::<u128>());
+    // SAFETY: the new process runs on a stack of its own, aligned and alive until it has left our memory: we sleep until
+    // then (CLONE_VFORK). It allocates nothing and touches nothing but `shared`.
+    let pid = unsafe {
+        let top = stack.as_mut_ptr().add(stack.capacity());
+        let flags = libc::CLONE_VM | libc::CLONE_VFORK | libc::SIGCHLD;
+        libc::clone(new_process, top.cast(), flags, (&raw mut shared).cast())
+    };
+    match (pid, shared.failure) {
+        (-1, _) => Err(Failure::Make(errno())),
+        (_, Some(failure)) => Err(failure),
+        (pid, None) => Ok(Launched { pid, joined: shared.joined }),
     }
 }
 
-/// Makes the process of a task, which then waits at the gate. It leads a session of its own and dies with us.
-pub(crate) fn fork(launch: &Launch) -> io::Result<i32> {
-    let argv = pointers(launch.argv);
-    let env = pointers(launch.env);
-    // SAFETY: getpid cannot fail; after fork the child only makes system calls on memory prepared above.
+extern "C" fn new_process(shared: *mut libc::c_void) -> libc::c_int {
+    // SAFETY: the pointer is the one given to clone; its owner sleeps until we are done with it.
     unsafe {
-        let parent = libc::getpid();
-        match libc::fork() {
-            -1 => Err(io::Error::last_os_error()),
-            0 => {
-                let failure = become_task(launch, &argv, &env, parent).encode();
-                libc::write(launch.errors.as_raw_fd(), failure.as_ptr().cast(), failure.len());
-                libc::_exit(127)
-            }
-            pid => Ok(pid),
-        }
+        let shared = &mut *shared.cast::<Shared>();
+        shared.failure = Some(become_task(shared));
+        libc::_exit(127)
     }
 }
 
 /// # Safety
-/// Only in the child of a fork of a process with one thread; `argv` and `env` end with a null pointer.
-unsafe fn become_task(
-    launch: &Launch,
-    argv: &[*const libc::c_char],
-    env: &[*const libc::c_char],
-    parent: i32,
-) -> Failure {
-    // SAFETY: plain system calls on descriptors and strings that live in this copy of the parent's memory.
+/// Only in the process made by [`launch`].
+unsafe fn become_task(shared: &mut Shared) -> Failure {
+    let launch = shared.launch;
+    // SAFETY: plain system calls on descriptors and strings that outlive us here.
     unsafe {
-        libc::setsid();
+        libc::setpgid(0, 0);
         libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL);
-        let mut opened = 0u8;
-        // The parent may have died before the line above: then nobody owns us.
-        if libc::getppid() != parent || libc::read(launch.gate.as_raw_fd(), (&raw mut opened).cast(), 1) != 1 {
-            libc::_exit(0);
+        // It may have died before the line above: then nobody owns us.
+        if libc::getppid() != shared.shim {
+            libc::_exit(127);
         }
+        let joins = |procs: BorrowedFd| libc::write(procs.as_raw_fd(), c"0".as_ptr().cast(), 1) == 1;
+        shared.joined = launch.cgroup.is_some_and(joins);
         for (from, to) in [(launch.stdin, 0), (launch.stdout, 1), (launch.stderr, 2)] {
             if libc::dup2(from.as_raw_fd(), to) < 0 {
-                return Failure::Execute(errno());
+                return Failure::Make(errno());
             }
         }
         if libc::chdir(launch.cwd.as_ptr()) != 0 {
@@ -105,7 +108,7 @@ unsafe fn become_task(
             set_open_files(soft);
         }
         libc::syscall(libc::SYS_close_range, 3, libc::c_uint::MAX, libc::CLOSE_RANGE_CLOEXEC);
-        execute(launch.programs, argv, env)
+        execute(launch.programs, &shared.argv, &shared.env)
     }
 }
 

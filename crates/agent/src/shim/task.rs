@@ -1,9 +1,9 @@
-//! Makes the process of an order, held at a gate until its owner is on record. Never runs a program itself.
+//! Starts the program of an order, with both its streams led to us.
 
 use std::ffi::{CString, OsString};
 use std::fs::File;
-use std::io::{self, PipeReader, PipeWriter, Read, Write};
-use std::os::fd::AsFd;
+use std::io::{self, PipeReader};
+use std::os::fd::{AsFd, BorrowedFd};
 use std::os::unix::ffi::OsStrExt;
 
 use super::order::ShimOrder;
@@ -14,42 +14,20 @@ const PATH_WITHOUT_ONE: &[u8] = b"/usr/local/bin:/usr/bin:/bin";
 
 pub(crate) struct Task {
     pub(crate) pid: i32,
-    gate: PipeWriter,
-    errors: PipeReader,
+    pub(crate) in_cgroup: bool,
+    pub(crate) stdout: PipeReader,
+    pub(crate) stderr: PipeReader,
 }
 
-impl Task {
-    /// The task and its standard output and error. `tag` goes into the environment. An error is the attempt's result.
-    pub(crate) fn prepare(order: &ShimOrder, tag: (&str, &str)) -> Result<(Task, [PipeReader; 2]), Reason> {
-        let stdin = order.stdin.as_deref().unwrap_or("/dev/null".as_ref());
-        let stdin = File::open(stdin).map_err(|error| failed(&format!("cannot read {}", stdin.display()), error))?;
-        let strings = Strings::of(order, tag).map_err(|error| failed("cannot pass a text with a zero byte", error))?;
-        fork(order, &strings, stdin).map_err(|error| failed("cannot make a process", error))
-    }
-
-    /// Lets the process become the task.
-    pub(crate) fn release(&mut self) -> io::Result<()> {
-        self.gate.write_all(&[1])
-    }
-
-    /// Why it could not become the task, asked after its end.
-    pub(crate) fn failure(&mut self, order: &ShimOrder) -> Option<Reason> {
-        let mut answer = Vec::with_capacity(Failure::SIZE);
-        self.errors.read_to_end(&mut answer).ok()?;
-        let (what, path, errno) = match Failure::decode(&answer)? {
-            Failure::Enter(errno) => ("enter", order.cwd.as_os_str(), errno),
-            Failure::Execute(errno) => ("run", order.argv[0].as_os_str(), errno),
-        };
-        Some(failed(&format!("cannot {what} {}", path.display()), io::Error::from_raw_os_error(errno)))
-    }
-}
-
-fn fork(order: &ShimOrder, strings: &Strings, stdin: File) -> io::Result<(Task, [PipeReader; 2])> {
-    let (stdout, task_stdout) = io::pipe()?;
-    let (stderr, task_stderr) = io::pipe()?;
-    let (task_gate, gate) = io::pipe()?;
-    let (errors, task_errors) = io::pipe()?;
-    let pid = sys::fork(&Launch {
+/// Runs the order; `tag` goes into the environment. A failure is the attempt's result.
+pub(crate) fn start(order: &ShimOrder, tag: (&str, &str), cgroup: Option<BorrowedFd>) -> Result<Task, Reason> {
+    let stdin = order.stdin.as_deref().unwrap_or("/dev/null".as_ref());
+    let stdin = File::open(stdin).map_err(|error| failed(&format!("cannot read {}", stdin.display()), error))?;
+    let strings = Strings::of(order, tag).map_err(|error| failed("cannot pass a text with a zero byte", error))?;
+    let pipes = || Ok((io::pipe()?, io::pipe()?));
+    let ((stdout, task_stdout), (stderr, task_stderr)) =
+        pipes().map_err(|error| failed("cannot make a pipe", error))?;
+    let launch = Launch {
         programs: &strings.programs,
         argv: &strings.argv,
         env: &strings.env,
@@ -57,11 +35,20 @@ fn fork(order: &ShimOrder, strings: &Strings, stdin: File) -> io::Result<(Task, 
         stdin: stdin.as_fd(),
         stdout: task_stdout.as_fd(),
         stderr: task_stderr.as_fd(),
-        gate: task_gate.as_fd(),
-        errors: task_errors.as_fd(),
         open_files: order.open_files,
-    })?;
-    Ok((Task { pid, gate, errors }, [stdout, stderr]))
+        cgroup,
+    };
+    let launched = sys::launch(&launch).map_err(|failure| explain(failure, order))?;
+    Ok(Task { pid: launched.pid, in_cgroup: launched.joined, stdout, stderr })
+}
+
+fn explain(failure: Failure, order: &ShimOrder) -> Reason {
+    let (what, errno) = match failure {
+        Failure::Make(errno) => ("cannot make a process".to_owned(), errno),
+        Failure::Enter(errno) => (format!("cannot enter {}", order.cwd.display()), errno),
+        Failure::Execute(errno) => (format!("cannot run {}", order.argv[0].display()), errno),
+    };
+    failed(&what, io::Error::from_raw_os_error(errno))
 }
 
 struct Strings {

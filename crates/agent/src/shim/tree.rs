@@ -1,8 +1,8 @@
 //! The processes of a task, however they scattered. We are their subreaper: whoever loses its parent becomes our
 //! child, so nobody leaves the tree by forking twice or by a session of its own. Never touches a process outside it.
 
-use std::fs;
-use std::io;
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
 use nix::sys::signal::{Signal, kill};
@@ -24,15 +24,18 @@ impl Tree {
     }
 
     pub(crate) fn cgroup(&self) -> Option<&Path> {
-        self.cgroup.as_ref().map(|cgroup| cgroup.0.as_path())
+        self.cgroup.as_ref().map(|cgroup| cgroup.path.as_path())
     }
 
-    /// Before the process runs anything of the task's.
-    pub(crate) fn take_in(&mut self, pid: i32) {
-        let refused =
-            self.cgroup.as_ref().is_some_and(|cgroup| cgroup.write("cgroup.procs", &pid.to_string()).is_err());
-        if refused && let Some(cgroup) = self.cgroup.take() {
-            cgroup.remove();
+    /// Where the first process of the task enters the cgroup by itself.
+    pub(crate) fn door(&self) -> Option<&File> {
+        self.cgroup.as_ref().map(|cgroup| &cgroup.procs)
+    }
+
+    /// A group that the task was not let into counts and kills nothing.
+    pub(crate) fn settle(&mut self, in_cgroup: bool) {
+        if !in_cgroup {
+            self.cgroup.take().into_iter().for_each(Cgroup::remove);
         }
     }
 
@@ -73,27 +76,35 @@ impl Tree {
     }
 }
 
-struct Cgroup(PathBuf);
+struct Cgroup {
+    path: PathBuf,
+    procs: File,
+}
 
 impl Cgroup {
     fn make(parent: &Path, attempt: i64) -> io::Result<Cgroup> {
         let path = parent.join(format!("attempt-{attempt}"));
         fs::create_dir(&path)?;
-        Ok(Cgroup(path))
+        // Not created here: a directory that is no cgroup has no such file, and then we do without.
+        match OpenOptions::new().write(true).open(path.join("cgroup.procs")) {
+            Ok(procs) => Ok(Cgroup { path, procs }),
+            Err(error) => {
+                fs::remove_dir(&path)?;
+                Err(error)
+            }
+        }
     }
 
     fn write(&self, file: &str, text: &str) -> io::Result<()> {
-        // Without O_CREAT: in a directory that is no cgroup this must fail, not make files.
-        use std::io::Write;
-        fs::OpenOptions::new().write(true).open(self.0.join(file))?.write_all(text.as_bytes())
+        OpenOptions::new().write(true).open(self.path.join(file))?.write_all(text.as_bytes())
     }
 
     fn read(&self, file: &str) -> Option<String> {
-        fs::read_to_string(self.0.join(file)).ok()
+        fs::read_to_string(self.path.join(file)).ok()
     }
 
     fn remove(self) {
         // Fails only while someone is in it, and then it says the truth by being there.
-        let _ = fs::remove_dir(&self.0);
+        let _ = fs::remove_dir(&self.path);
     }
 }
