@@ -89,7 +89,7 @@ class Duly:
         return int((self.data / "server.lock").read_text())
 
     def agent_pid(self) -> int:
-        pid = int((self.data / "agent" / "agent.lock").read_text())
+        pid = int((self.data / "agent" / "lock").read_text())
         assert alive(pid), f"agent {pid} is dead"
         return pid
 

@@ -6,7 +6,7 @@ mod server_role;
 
 use std::process::ExitCode;
 
-use clap::Parser;
+use clap::{CommandFactory, Parser};
 use options::{Cli, Role};
 
 #[global_allocator]
@@ -25,11 +25,17 @@ fn main() -> ExitCode {
         Role::Agent(options) => agent_role::run(options),
         Role::Setup(options) => server_role::setup(options),
         Role::Restore(options) => server_role::restore(options),
+        Role::Client(cli::Commands::Completion(args)) => {
+            cli::print_completion(args.shell, &mut Cli::command());
+            ExitCode::SUCCESS
+        }
         Role::Client(command) => client_command(command, cli.client),
     }
 }
 
 fn client_command(command: cli::Commands, options: cli::ClientOptions) -> ExitCode {
+    // One TLS stack, named before the first client is made.
+    let _ = rustls::crypto::ring::default_provider().install_default();
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
     match runtime {
         Ok(runtime) => runtime.block_on(cli::run(command, options)),

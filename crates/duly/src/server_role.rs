@@ -39,7 +39,7 @@ fn local_agent(options: &UpOptions) -> std::io::Result<Option<LocalAgent>> {
         "--log".into(),
         options.server.log.clone(),
     ];
-    Ok(Some(LocalAgent { program, args, lock_file: data.join(agent::lock::FILE), token_file, data }))
+    Ok(Some(LocalAgent { program, args, lock_file: data.join("lock"), token_file, data }))
 }
 
 fn serve(options: ServerOptions, local_agent: std::io::Result<Option<LocalAgent>>) -> ExitCode {
@@ -81,7 +81,7 @@ async fn run(config: ServerConfig) -> Result<(), server::ServerError> {
     running.wait().await
 }
 
-async fn stop_signal() {
+pub(crate) async fn stop_signal() {
     let mut term = tokio::signal::unix::signal(tokio::signal::unix::SignalKind::terminate()).expect("signals work");
     tokio::select! {
         _ = tokio::signal::ctrl_c() => {}
@@ -113,8 +113,16 @@ fn set_up(options: &SetupOptions) -> Result<(), anyhow::Error> {
 }
 
 pub(crate) fn restore(options: RestoreOptions) -> ExitCode {
-    let restored = store::sqlite::restore(&options.from, &options.data, options.replace);
-    report(restored.map_err(anyhow::Error::from).map(|report| println!("{report}")))
+    report(restore_into(&options))
+}
+
+fn restore_into(options: &RestoreOptions) -> Result<(), anyhow::Error> {
+    let _nobody_else = server::own_directory(&options.data)?;
+    let now = server::clock::Clock::new().now();
+    let restored = store::sqlite::restore(&options.from, &options.data, now, options.replace)?;
+    println!("restored into {}", options.data.display());
+    println!("{} attempts were open in the backup; each is held until its agent has answered", restored.uncertain);
+    Ok(())
 }
 
 fn runtime() -> Result<tokio::runtime::Runtime, anyhow::Error> {

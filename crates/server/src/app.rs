@@ -104,8 +104,7 @@ pub async fn start(config: ServerConfig, stop: CancellationToken) -> Result<Runn
     if !config.agent_listen.ip().is_loopback() {
         return Err(ServerError::AgentPortOpen(config.agent_listen));
     }
-    private_dir(&config.data)?;
-    let lock = lock::take(&config.data)?;
+    let lock = own_directory(&config.data)?;
     let options = Options { cache_mb: config.store_cache_mb, ..Options::default() };
     let store = SqliteStore::open(&config.data, &options)?;
     let reads: Arc<dyn Reads> = Arc::new(store.reads()?);
@@ -223,7 +222,13 @@ fn publish(app: &App, file: &str, listener: &TcpListener) -> Result<String, Serv
     Ok(url)
 }
 
-pub(crate) fn private_dir(dir: &Path) -> Result<(), ServerError> {
+/// Makes the data directory ours alone, as long as the lock lives.
+pub fn own_directory(data: &Path) -> Result<DirLock, ServerError> {
+    private_dir(data)?;
+    Ok(lock::take(data)?)
+}
+
+fn private_dir(dir: &Path) -> Result<(), ServerError> {
     use std::os::unix::fs::PermissionsExt;
     std::fs::create_dir_all(dir)
         .and_then(|()| std::fs::set_permissions(dir, std::fs::Permissions::from_mode(0o700)))

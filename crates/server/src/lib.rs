@@ -22,5 +22,6 @@ mod supervise;
 mod upkeep;
 pub mod verify;
 
-pub use app::{App, Running, ServerError, start};
+pub use app::{App, Running, ServerError, own_directory, start};
+pub use lock::DirLock;
 pub use config::{LocalAgent, ServerConfig};

@@ -123,8 +123,7 @@ fn first_account(access: &mut dyn Access, name: &str, password: String, now: Tim
 
 /// Set-up of a data directory on which no server runs.
 pub fn of_directory(data: &std::path::Path, name: &str, password: &str) -> Result<String, crate::ServerError> {
-    crate::app::private_dir(data)?;
-    let _lock = crate::lock::take(data)?;
+    let _lock = crate::own_directory(data)?;
     let store = store::sqlite::SqliteStore::open(data, &store::sqlite::Options::default())?;
     let mut access = store.access()?;
     let now = crate::clock::Clock::new().now();

@@ -6,5 +6,6 @@ mod switchboard;
 mod tasks;
 
 pub use service::LinkService;
+pub use stream::order_message;
 pub use switchboard::Switchboard;
 pub use tasks::Tasks;

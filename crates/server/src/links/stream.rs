@@ -179,7 +179,8 @@ impl Mouth {
     }
 }
 
-fn order_message(order: &Order, params: Vec<u8>) -> link::Order {
+/// An order as it travels.
+pub fn order_message(order: &Order, params: Vec<u8>) -> link::Order {
     link::Order {
         shard: order.shard.0 as u32,
         term: order.term.0,

@@ -141,7 +141,8 @@ pub fn start(
     Ok(Started { shard: ShardHandle { messages, progress }, writer, ended })
 }
 
-fn revive(
+/// The engine's memory, made from what the store has.
+pub fn revive(
     ownership: store::Ownership,
     stored: store::Stored,
     ids: std::ops::Range<i64>,

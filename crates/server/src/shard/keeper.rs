@@ -147,6 +147,11 @@ impl Keeper {
         std::mem::take(&mut self.gathered.decisions.effects)
     }
 
+    /// What will happen once the commit under way is on disk.
+    pub fn effects_under_way(&self) -> &[Effect] {
+        self.flight.as_ref().map_or(&[], |flight| &flight.effects)
+    }
+
     pub fn in_flight(&self) -> bool {
         self.flight.is_some()
     }

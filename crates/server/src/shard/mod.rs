@@ -6,6 +6,6 @@ mod load;
 mod release;
 mod writer;
 
-pub use driver::{AskError, ShardHandle, Started, start};
-pub use release::{Outlets, Parcel};
+pub use driver::{AskError, ShardHandle, Started, revive, start};
+pub use release::{Answers, Outlets, Parcel, Stop, release};
 pub use writer::WriterHandle;

@@ -30,10 +30,10 @@ pub trait Outlets: Send {
     fn greet_all(&self, shard: ShardId, term: Term);
 }
 
-pub(crate) type Answers = FxHashMap<Caller, oneshot::Sender<Result<Reply, Refusal>>>;
+pub type Answers = FxHashMap<Caller, oneshot::Sender<Result<Reply, Refusal>>>;
 
 /// True if the shard wants more ids.
-pub(crate) fn release(effects: Vec<Effect>, outlets: &dyn Outlets, answers: &mut Answers) -> bool {
+pub fn release(effects: Vec<Effect>, outlets: &dyn Outlets, answers: &mut Answers) -> bool {
     let mut parcels: BTreeMap<AgentId, Parcel> = BTreeMap::new();
     let mut wants_ids = false;
     for effect in effects {

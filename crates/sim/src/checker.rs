@@ -1,0 +1,161 @@
+//! What must be true of every history. It watches from outside: what tasks really did, what was committed, what was
+//! acknowledged; and at the end it holds the ledger against the plan.
+
+use engine::change::{Change, Commit};
+use model::{AttemptId, InstanceId, JobId, Overlap, Timestamp, Verdict};
+use rustc_hash::{FxHashMap, FxHashSet};
+
+/// What a task really did, whatever anybody believes.
+#[derive(Debug, Default, Clone)]
+struct Truth {
+    started: u32,
+    running: bool,
+    ended: bool,
+}
+
+#[derive(Debug, Default)]
+pub struct Checker {
+    truth: FxHashMap<AttemptId, Truth>,
+    job_of: FxHashMap<AttemptId, JobId>,
+    running: FxHashMap<JobId, u32>,
+    allowed: FxHashMap<JobId, u32>,
+    settled: FxHashSet<AttemptId>,
+    ended_instances: FxHashSet<InstanceId>,
+    pub fires: u64,
+    pub runs: u64,
+}
+
+/// A promise that was broken.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Broken(pub String);
+
+type Checked = Result<(), Broken>;
+
+fn broken(what: impl Into<String>) -> Checked {
+    Err(Broken(what.into()))
+}
+
+impl Checker {
+    /// How many instances of a job may run at once, over all agents.
+    pub fn job(&mut self, id: JobId, rule: &model::Rule) {
+        let most = match rule.overlap {
+            _ if rule.exclusive.is_some() => 1,
+            Overlap::Allow { max } => max.unwrap_or(u32::MAX).min(rule.limits.job.unwrap_or(u32::MAX)),
+            Overlap::Queue { .. } | Overlap::Skip | Overlap::Replace => 1,
+        };
+        // A broadcast runs everywhere at once by design.
+        let most = if rule.pool.route == model::Route::Broadcast { u32::MAX } else { most };
+        self.allowed.insert(id, most);
+    }
+
+    /// A task began for real.
+    pub fn began(&mut self, attempt: AttemptId, job: JobId) -> Checked {
+        let truth = self.truth.entry(attempt).or_default();
+        truth.started += 1;
+        truth.running = true;
+        self.runs += 1;
+        if truth.started > 1 {
+            return broken(format!("attempt {attempt} ran twice"));
+        }
+        self.job_of.insert(attempt, job);
+        let running = self.running.entry(job).or_default();
+        *running += 1;
+        let most = self.allowed.get(&job).copied().unwrap_or(u32::MAX);
+        if *running > most {
+            return broken(format!("{running} tasks of job {job} run at once, {most} may"));
+        }
+        Ok(())
+    }
+
+    /// A task that needs no process ran within the agent.
+    pub fn began_at_once(&mut self, attempt: AttemptId) -> Checked {
+        let truth = self.truth.entry(attempt).or_default();
+        truth.started += 1;
+        truth.ended = true;
+        self.runs += 1;
+        if truth.started > 1 { broken(format!("attempt {attempt} ran twice")) } else { Ok(()) }
+    }
+
+    /// A task ended for real, or died with its machine.
+    pub fn ended(&mut self, attempt: AttemptId) {
+        let truth = self.truth.entry(attempt).or_default();
+        if std::mem::take(&mut truth.running) {
+            let job = self.job_of[&attempt];
+            *self.running.get_mut(&job).expect("it was counted") -= 1;
+        }
+        truth.ended = true;
+    }
+
+    /// A batch is on disk.
+    pub fn committed(&mut self, commit: &Commit) -> Checked {
+        for change in &commit.changes {
+            match change {
+                Change::Created(_) => self.fires += 1,
+                Change::Retried(retried) => {
+                    self.proven(retried.attempt, retried.outcome.verdict)?;
+                    self.settled.insert(retried.attempt);
+                }
+                Change::Ended(ended) => {
+                    if let Some(outcome) = &ended.outcome {
+                        let forced = matches!(ended.ending, model::Ending::Forced(_));
+                        let spread = ended.target.is_none();
+                        if !forced && !spread {
+                            self.proven(ended.attempt, outcome.verdict)?;
+                        }
+                    }
+                    self.settled.insert(ended.attempt);
+                    if !self.ended_instances.insert(ended.row.id) {
+                        return broken(format!("instance {} ended twice", ended.row.id));
+                    }
+                }
+                Change::Reopened { row, .. } => {
+                    self.ended_instances.remove(&row.id);
+                }
+                _ => {}
+            }
+        }
+        Ok(())
+    }
+
+    /// A result that only a task can have must be that task's.
+    fn proven(&self, attempt: AttemptId, verdict: Verdict) -> Checked {
+        let truth = self.truth.get(&attempt);
+        match verdict {
+            Verdict::Succeeded | Verdict::Warned | Verdict::Failed | Verdict::FailedForGood | Verdict::TimedOut => {
+                if truth.is_none_or(|truth| !truth.ended) {
+                    return broken(format!("attempt {attempt} is recorded as {verdict:?}, but its task has not ended"));
+                }
+            }
+            Verdict::Undelivered if truth.is_some() => {
+                return broken(format!("attempt {attempt} counts as undelivered, but its task ran"));
+            }
+            Verdict::Lost if truth.is_some_and(|truth| truth.running) => {
+                return broken(format!("attempt {attempt} counts as lost while its task runs"));
+            }
+            Verdict::Stopped | Verdict::Lost | Verdict::Undelivered | Verdict::Refused => {}
+        }
+        Ok(())
+    }
+
+    /// An agent was told that it may forget the ending of an attempt.
+    pub fn acknowledged(&self, attempt: AttemptId) -> Checked {
+        if self.settled.contains(&attempt) {
+            Ok(())
+        } else {
+            broken(format!("the ending of attempt {attempt} was acknowledged and is not on disk"))
+        }
+    }
+
+    /// The ledger of one job against its plan, as the store has both: every planned time once, nothing else.
+    pub fn ledger(job: JobId, planned: &[Timestamp], fired: &[Timestamp], in_gaps: u64) -> Checked {
+        let plan: FxHashSet<Timestamp> = planned.iter().copied().collect();
+        if let Some(stray) = fired.iter().find(|at| !plan.contains(at)) {
+            return broken(format!("job {job} has an entry for {stray:?}, which was never planned"));
+        }
+        let entries = fired.len() as u64 + in_gaps;
+        if entries != planned.len() as u64 {
+            return broken(format!("job {job}: {} times were planned, {entries} are in the ledger", planned.len()));
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,515 @@
+//! The world: moves the one clock from event to event, lets faults happen, and has the checker look at everything.
+
+use std::collections::BTreeMap;
+use std::time::{Duration, Instant};
+
+use engine::input::{JobDraft, Triggering};
+use engine::{Command, Compiled, Input};
+use model::{AgentId, JobId, JobMode, JobRecord, Span, State, TenantId, Timestamp, VersionId};
+use store::memory::{Fault, MemoryStore};
+use store::read::{InstanceFilter, JobFilter};
+use store::{Reads, Store};
+use wire::link::Up;
+use wire::task::{Lang, LogCaps, TaskBody, TaskKind};
+
+use crate::agent_node::AgentNode;
+use crate::checker::{Broken, Checker};
+use crate::die::Die;
+use crate::line::Line;
+use crate::scenario::{Mutant, Scenario};
+use crate::server_node::{Sent, ServerNode};
+
+/// 2026-11-15, because every history needs a day.
+const BEGIN: Timestamp = Timestamp::from_secs(1_794_700_800);
+/// After the faults stop, everything must have ended by then.
+const PATIENCE: Span = Span::HOUR;
+
+#[derive(Debug)]
+pub struct Outcome {
+    pub fires: u64,
+    pub runs: u64,
+    pub crashes: u64,
+}
+
+/// A broken promise, with what repeats it.
+#[derive(Debug)]
+pub struct Failure {
+    pub seed: u64,
+    pub after: Span,
+    pub broken: Broken,
+}
+
+impl std::fmt::Display for Failure {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "seed {} after {}: {}", self.seed, self.after, self.broken.0)
+    }
+}
+
+/// Lives through one history.
+pub fn run(scenario: Scenario) -> Result<Outcome, Failure> {
+    let seed = scenario.seed;
+    let mut world = World::new(scenario);
+    match world.live() {
+        Ok(()) => Ok(Outcome { fires: world.checker.fires, runs: world.checker.runs, crashes: world.crashes }),
+        Err(broken) => Err(Failure { seed, after: world.now - BEGIN, broken }),
+    }
+}
+
+struct World {
+    scenario: Scenario,
+    die: Die,
+    now: Timestamp,
+    store: MemoryStore,
+    checker: Checker,
+    server: Option<ServerNode>,
+    server_back: Option<Timestamp>,
+    /// Servers that stand still; they wake and do not know that they were replaced.
+    zombies: Vec<(Timestamp, ServerNode)>,
+    agents: Vec<AgentNode>,
+    lines: Vec<Option<Line>>,
+    agent_back: Vec<Option<Timestamp>>,
+    reconnect: Vec<Option<Timestamp>>,
+    rules: BTreeMap<JobId, std::sync::Arc<Compiled>>,
+    next_dice: Timestamp,
+    calm: bool,
+    crashes: u64,
+}
+
+impl World {
+    fn new(scenario: Scenario) -> World {
+        let die = Die::new(scenario.seed);
+        let agents: Vec<_> = (0..scenario.agents).map(|n| AgentNode::new(1_000_000_000 + n as i64, scenario.slots)).collect();
+        let count = agents.len();
+        World {
+            die,
+            now: BEGIN,
+            store: MemoryStore::new(),
+            checker: Checker::default(),
+            server: None,
+            server_back: Some(BEGIN),
+            zombies: Vec::new(),
+            lines: (0..count).map(|_| None).collect(),
+            agent_back: vec![Some(BEGIN); count],
+            reconnect: vec![None; count],
+            agents,
+            rules: BTreeMap::new(),
+            next_dice: BEGIN + Span::SECOND,
+            calm: true,
+            crashes: 0,
+            scenario,
+        }
+    }
+
+    fn live(&mut self) -> Result<(), Broken> {
+        self.settle_in()?;
+        self.calm = false;
+        let end = self.now + Span::secs(self.scenario.seconds);
+        while self.now < end {
+            self.step()?;
+        }
+        self.calm = true;
+        self.wind_down()?;
+        self.check_ledger()
+    }
+
+    /// Agents join and jobs are applied before anything goes wrong.
+    fn settle_in(&mut self) -> Result<(), Broken> {
+        self.run_for(Span::SECOND)?;
+        for n in 0..self.agents.len() {
+            let agent = Box::new((*self.agents[n].record).clone());
+            self.command(Command::PutAgent { agent })?;
+        }
+        for n in 0..self.scenario.jobs {
+            let rule = self.scenario.rule(n, &mut self.die);
+            let draft = self.draft(n, rule);
+            self.command(Command::ApplyJob(Box::new(draft)))?;
+        }
+        self.run_for(Span::SECOND)?;
+        let jobs = self.jobs();
+        assert_eq!(jobs.len(), self.scenario.jobs, "every job was applied");
+        for job in jobs {
+            let body = self.store.content(job.rule, soon()).expect("memory reads").expect("interned");
+            let rule = Compiled::new(wire::rule::decode(&body).expect("encoded by us")).expect("compiled before");
+            self.checker.job(job.id, &rule.rule);
+            self.rules.insert(job.id, rule);
+        }
+        Ok(())
+    }
+
+    fn draft(&mut self, n: usize, rule: std::sync::Arc<Compiled>) -> JobDraft {
+        let kind = if n % 4 == 0 {
+            TaskKind::Noop
+        } else {
+            TaskKind::Script { lang: Lang::Shell, source: format!("# {n}"), args: Vec::new() }
+        };
+        let task = TaskBody {
+            kind,
+            params: Default::default(),
+            env: Default::default(),
+            env_pass: Vec::new(),
+            cwd: None,
+            log: LogCaps::default(),
+            exit: Default::default(),
+        };
+        let task = serde_json::to_vec(&task).expect("plain data");
+        let bodies = [wire::rule::encode(&rule.rule), task, format!("source {n}").into_bytes()];
+        let ids = self.store.clone().intern(&bodies).expect("memory interns");
+        JobDraft {
+            id: None,
+            tenant: TenantId::DEFAULT,
+            name: format!("job-{n}"),
+            folder: String::new(),
+            rule,
+            rule_content: ids[0],
+            task: ids[1],
+            source: ids[2],
+            mode: JobMode::Enabled,
+        }
+    }
+
+    fn jobs(&self) -> Vec<JobRecord> {
+        let filter = JobFilter { limit: usize::MAX, ..JobFilter::default() };
+        self.store.jobs(&filter, soon()).expect("memory reads")
+    }
+
+    fn run_for(&mut self, span: Span) -> Result<(), Broken> {
+        let end = self.now + span;
+        while self.now < end {
+            self.step()?;
+        }
+        Ok(())
+    }
+
+    /// To the next event, whatever it is.
+    fn step(&mut self) -> Result<(), Broken> {
+        let nodes = self.agents.iter().filter_map(AgentNode::next);
+        let lines = self.lines.iter().flatten().filter_map(Line::next);
+        let back = self.agent_back.iter().chain(&self.reconnect).flatten().copied();
+        let zombies = self.zombies.iter().map(|(at, _)| *at);
+        let server = self.server.as_ref().and_then(ServerNode::next);
+        let next = nodes.chain(lines).chain(back).chain(zombies).chain(server).chain(self.server_back).min();
+        self.now = self.now.max(next.unwrap_or(self.next_dice).min(self.next_dice));
+        if self.now >= self.next_dice {
+            self.next_dice = self.now + Span::SECOND;
+            self.throw_dice()?;
+        }
+        self.come_back()?;
+        self.carry()?;
+        self.wake_agents()?;
+        self.wake_zombies()?;
+        self.turn_server()
+    }
+
+    fn turn_server(&mut self) -> Result<(), Broken> {
+        let takes = Span(self.die.between(100, 4_000));
+        let now = self.now;
+        if let Some(server) = &mut self.server {
+            if server.flight.as_ref().is_some_and(|(at, _)| *at <= now) {
+                server.answer(now, &mut self.checker)?;
+            }
+            server.turn(now, takes, &mut self.checker)?;
+            let sent = server.take_sent();
+            self.post(sent);
+            if self.server.as_ref().is_some_and(|server| server.dead.is_some()) {
+                self.lose_server(None);
+            }
+        }
+        Ok(())
+    }
+
+    fn post(&mut self, sent: Vec<Sent>) {
+        let (store, now) = (self.store.clone(), self.now);
+        let bodies = move |version: VersionId| {
+            let version = store.version(version, soon()).expect("memory reads").expect("ordered versions exist");
+            (version.job.0, store.content(version.task, soon()).expect("memory reads").expect("interned"))
+        };
+        for sent in sent {
+            match sent {
+                Sent::Parcel(agent, parcel) => {
+                    let n = self.number(agent);
+                    if let Some(line) = &mut self.lines[n] {
+                        line.parcel(now, parcel, &bodies, &mut self.die);
+                    }
+                }
+                Sent::Greet(term) => {
+                    for line in self.lines.iter_mut().flatten() {
+                        line.greet(now, term, &mut self.die);
+                    }
+                }
+            }
+        }
+    }
+
+    /// Messages that have arrived by now, in both directions.
+    fn carry(&mut self) -> Result<(), Broken> {
+        for n in 0..self.agents.len() {
+            while let Some(down) = self.lines[n].as_mut().and_then(|line| line.take_down(self.now)) {
+                let ups = self.agents[n].down(self.now, down, &mut self.die, &mut self.checker)?;
+                self.send_up(n, ups);
+            }
+            while let Some(up) = self.lines[n].as_mut().and_then(|line| line.take_up(self.now)) {
+                let Some(server) = &mut self.server else { continue };
+                let line = self.lines[n].as_mut().expect("a message came over it");
+                let inputs = line.taken_in(self.now, up, &self.agents[n].record, server.term, &mut self.die);
+                for input in inputs {
+                    let input = if self.scenario.mutant == Some(Mutant::FenceIgnored) { unfenced(&self.store, input) } else { input };
+                    server.tell(self.now, input, &mut self.checker)?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn send_up(&mut self, n: usize, ups: Vec<Up>) {
+        if let Some(line) = &mut self.lines[n] {
+            ups.into_iter().for_each(|up| line.send_up(self.now, up, &mut self.die));
+        }
+    }
+
+    fn wake_agents(&mut self) -> Result<(), Broken> {
+        for n in 0..self.agents.len() {
+            if self.agents[n].next().is_some_and(|at| at <= self.now) {
+                let ups = self.agents[n].wake(self.now, &mut self.die, &mut self.checker)?;
+                self.send_up(n, ups);
+            }
+        }
+        Ok(())
+    }
+
+    /// A server that was replaced while it stood still goes on where it was.
+    fn wake_zombies(&mut self) -> Result<(), Broken> {
+        let now = self.now;
+        let awake: Vec<_> = self.zombies.extract_if(.., |(at, _)| *at <= now).collect();
+        for (_, mut zombie) in awake {
+            if self.scenario.mutant == Some(Mutant::NoTermCheck) {
+                zombie.forget_term();
+            }
+            for _ in 0..3 {
+                zombie.answer(now, &mut self.checker)?;
+                zombie.turn(now, Span(0), &mut self.checker)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn come_back(&mut self) -> Result<(), Broken> {
+        let now = self.now;
+        if self.server_back.take_if(|at| *at <= now).is_some() {
+            let hasty = self.scenario.mutant == Some(Mutant::AcknowledgeBeforeCommit);
+            self.server = Some(ServerNode::start(&self.store, now, hasty));
+        }
+        for n in 0..self.agents.len() {
+            if self.agent_back[n].take_if(|at| *at <= now).is_some() {
+                self.agents[n].start();
+                self.reconnect[n] = Some(now);
+            }
+            let due = self.reconnect[n].is_some_and(|at| at <= now);
+            if due && self.agents[n].is_up() && self.server.is_some() {
+                self.reconnect[n] = None;
+                self.lines[n] = Some(Line::default());
+                let ups = self.agents[n].connected(now, &mut self.die, &mut self.checker)?;
+                self.send_up(n, ups);
+            } else if due {
+                self.reconnect[n] = Some(now + Span::millis(200));
+            }
+        }
+        Ok(())
+    }
+
+    // ---- what goes wrong
+
+    fn throw_dice(&mut self) -> Result<(), Broken> {
+        if self.calm {
+            return Ok(());
+        }
+        let faults = self.scenario.faults;
+        if self.die.one_in(faults.commit_refused) {
+            let times = self.die.between(1, 6) as usize;
+            self.store.plan(std::iter::repeat_n(Some(Fault::Retry), times));
+        }
+        if self.die.one_in(faults.commit_unknown) {
+            let fault = *self.die.pick(&[Fault::AppliedUnknown, Fault::DroppedUnknown]);
+            self.store.plan([Some(fault)]);
+        }
+        if self.die.one_in(faults.owner_lost) {
+            self.store.plan([Some(Fault::LoseOwner)]);
+        }
+        if self.die.one_in(faults.server_crash)
+            && let Some(server) = self.server.take()
+        {
+            let reached = self.die.one_in(2);
+            server.crash(reached, &mut self.checker)?;
+            self.lose_server(None);
+        }
+        if self.die.one_in(faults.zombie)
+            && let Some(server) = self.server.take()
+        {
+            let sleep = Span(self.die.between(100_000, 8_000_000));
+            self.zombies.push((self.now + sleep, server));
+            self.lose_server(Some(Span(self.die.between(1_000, 500_000))));
+        }
+        self.throw_agents_dice(faults)?;
+        if self.die.one_in(faults.people) {
+            self.people()?;
+        }
+        Ok(())
+    }
+
+    fn throw_agents_dice(&mut self, faults: crate::scenario::Faults) -> Result<(), Broken> {
+        for n in 0..self.agents.len() {
+            let crash = self.die.one_in(faults.agent_crash);
+            let reboot = self.die.one_in(faults.agent_reboot);
+            if (crash || reboot) && self.agents[n].is_up() {
+                if reboot {
+                    self.agents[n].reboot(&mut self.die, &mut self.checker);
+                } else {
+                    self.agents[n].crash();
+                }
+                self.crashes += 1;
+                self.cut(n)?;
+                self.reconnect[n] = None;
+                self.agent_back[n] = Some(self.now + Span(self.die.between(50_000, 5_000_000)));
+            } else if self.die.one_in(faults.cut) && self.lines[n].is_some() {
+                self.cut(n)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// A stream breaks: what is under way on it is gone, and both ends notice.
+    fn cut(&mut self, n: usize) -> Result<(), Broken> {
+        if self.lines[n].take().is_some() {
+            self.agents[n].disconnected();
+            self.reconnect[n] = Some(self.now + Span(self.die.between(20_000, 3_000_000)));
+            let agent = self.agents[n].record.id;
+            if let Some(server) = &mut self.server {
+                server.tell(self.now, Input::AgentGone { agent }, &mut self.checker)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn lose_server(&mut self, back_in: Option<Span>) {
+        self.crashes += 1;
+        self.server = None;
+        let back_in = back_in.unwrap_or(Span(self.die.between(50_000, 4_000_000)));
+        self.server_back = Some(self.now + back_in);
+        for n in 0..self.agents.len() {
+            if self.lines[n].take().is_some() {
+                self.agents[n].disconnected();
+                self.reconnect[n] = Some(self.now + Span(self.die.between(20_000, 2_000_000)));
+            }
+        }
+    }
+
+    /// People pause, resume, trigger, stop and rerun.
+    fn people(&mut self) -> Result<(), Broken> {
+        let jobs: Vec<JobId> = self.rules.keys().copied().collect();
+        let job = *self.die.pick(&jobs);
+        let command = match self.die.between(0, 6) {
+            0 => Command::SetMode { job, mode: JobMode::Paused },
+            1 | 2 => Command::SetMode { job, mode: JobMode::Enabled },
+            3 => Command::Trigger(Box::new(Triggering { job, params: None, planned: None, idempotency_key: None, adopt: None })),
+            4 => match self.some_instance(job, true) {
+                Some(instance) => Command::Stop { instance: instance.id },
+                None => return Ok(()),
+            },
+            _ => match self.some_instance(job, false) {
+                Some(instance) => {
+                    let rule = std::sync::Arc::clone(&self.rules[&job]);
+                    Command::Rerun { instance: Box::new(instance), rule }
+                }
+                None => return Ok(()),
+            },
+        };
+        self.command(command)
+    }
+
+    fn some_instance(&mut self, job: JobId, open: bool) -> Option<model::Instance> {
+        let filter = InstanceFilter { job: Some(job), limit: 20, ..InstanceFilter::default() };
+        let all = self.store.instances(&filter, soon()).expect("memory reads");
+        all.into_iter().find(|instance| instance.state.is_open() == open)
+    }
+
+    fn command(&mut self, command: Command) -> Result<(), Broken> {
+        match &mut self.server {
+            Some(server) => server.command(self.now, command, &mut self.checker),
+            None => Ok(()),
+        }
+    }
+
+    fn number(&self, agent: AgentId) -> usize {
+        self.agents.iter().position(|node| node.record.id == agent).expect("orders go to known agents")
+    }
+
+    // ---- the end
+
+    /// Faults have stopped: jobs are paused, and everything that is open must end.
+    fn wind_down(&mut self) -> Result<(), Broken> {
+        self.store.plan([]);
+        let end = self.now + PATIENCE;
+        loop {
+            let enabled: Vec<JobId> = self.jobs().iter().filter(|job| job.mode == JobMode::Enabled).map(|job| job.id).collect();
+            let open = self.open_instances();
+            if enabled.is_empty() && open.is_empty() {
+                return Ok(());
+            }
+            if self.now > end {
+                let stuck = open.first().map(|i| format!("{} {:?} {:?} {:?}", i.id, i.state, i.why, i.uncertain));
+                return Err(Broken(format!("{} instances never ended: {stuck:?}", open.len())));
+            }
+            for job in enabled {
+                self.command(Command::SetMode { job, mode: JobMode::Paused })?;
+            }
+            self.run_for(Span::secs(2))?;
+        }
+    }
+
+    fn open_instances(&self) -> Vec<model::Instance> {
+        let open: Vec<State> = State::ALL.into_iter().filter(|state| state.is_open()).collect();
+        let filter = InstanceFilter { states: open, limit: 1_000, ..InstanceFilter::default() };
+        self.store.instances(&filter, soon()).expect("memory reads")
+    }
+
+    fn check_ledger(&self) -> Result<(), Broken> {
+        let (from, to) = (BEGIN, self.now + Span::DAY);
+        for (job, rule) in &self.rules {
+            if matches!(rule.rule.trigger.when, model::When::Delay { .. }) {
+                continue;
+            }
+            let intervals = self.store.intervals(Some(*job), from, to, soon()).expect("memory reads");
+            let mut planned = Vec::new();
+            for interval in intervals.iter().filter(|interval| interval.mode == JobMode::Enabled) {
+                let until = interval.until.unwrap_or(self.now);
+                let mut next = rule.next_after(interval.since, interval.since);
+                while let Some(at) = next.filter(|at| *at <= until) {
+                    planned.push(at);
+                    next = rule.next_after(at, interval.since);
+                }
+            }
+            let fired: Vec<Timestamp> = self.store.ledger(*job, from, to, soon()).expect("memory reads")
+                .into_iter().filter(|entry| entry.by_trigger).map(|entry| entry.planned).collect();
+            let gaps = self.store.gaps(Some(*job), from, to, soon()).expect("memory reads");
+            Checker::ledger(*job, &planned, &fired, gaps.iter().map(|gap| gap.count).sum())?;
+        }
+        Ok(())
+    }
+}
+
+/// The planted bug: the report is taken to be about whatever attempt the instance has now.
+fn unfenced(store: &MemoryStore, input: Input) -> Input {
+    let Input::Report { agent, mut report } = input else { return input };
+    let current = store.instance_of(report.attempt, soon()).ok().flatten().and_then(|id| store.instance(id, soon()).ok().flatten());
+    match current {
+        Some(instance) => {
+            report.attempt = instance.attempt;
+            Input::Report { agent: instance.target.unwrap_or(agent), report }
+        }
+        None => Input::Report { agent, report },
+    }
+}
+
+/// Reads of the memory store take no time.
+fn soon() -> Instant {
+    Instant::now() + Duration::from_secs(60)
+}
