@@ -1,0 +1,154 @@
+//! Fills a store before a server is started on it: through the store's own seam, so that every row is what the product
+//! would have written, without waiting for it to happen.
+
+use std::path::Path;
+
+use engine::change::{Change, Commit, Created, Ended};
+use engine::{BLOCK, Row};
+use model::{
+    Actor, AttemptId, Batch, Cause, ContentId, Ending, Failure, InstanceId, JobId, JobMode, JobRecord, Outcome, Part,
+    ShardId, Span, State, TenantId, Term, Timestamp, Usage, Verdict, VersionId,
+};
+use store::Store;
+use store::sqlite::{Options, SqliteStore};
+use wire::job::JobBody;
+
+use crate::measure;
+
+const SHARD: ShardId = ShardId(0);
+/// Changes of one commit.
+const CHANGES_MAX: usize = 10_000;
+
+pub(crate) struct Fixture {
+    store: SqliteStore,
+    term: Term,
+    batch: Batch,
+    ids: std::ops::Range<i64>,
+    changes: Vec<Change>,
+    now: Timestamp,
+}
+
+impl Fixture {
+    /// In a data directory that is set up and that no server has open.
+    pub(crate) fn open(data: &Path) -> anyhow::Result<Fixture> {
+        let mut store = SqliteStore::open(data, &Options::default())?;
+        let owner = store.take_over(SHARD)?;
+        let now = Timestamp(measure::now_us());
+        let (term, batch) = (owner.term, owner.standing.batch);
+        Ok(Fixture { store, term, batch, ids: 0..0, changes: Vec::new(), now })
+    }
+
+    pub(crate) fn jobs(&mut self, bodies: impl Iterator<Item = JobBody>) -> anyhow::Result<Vec<JobRecord>> {
+        let mut made = Vec::new();
+        let mut bodies = bodies.peekable();
+        while bodies.peek().is_some() {
+            let some: Vec<JobBody> = bodies.by_ref().take(CHANGES_MAX).collect();
+            let contents = self.contents(&some)?;
+            for (body, contents) in some.iter().zip(contents.chunks_exact(3)) {
+                let record = self.record(body, contents)?;
+                made.push(record.clone());
+                self.change(Change::JobPut(Box::new(record)))?;
+            }
+        }
+        self.commit()?;
+        Ok(made)
+    }
+
+    /// Rule, task and source of each.
+    fn contents(&mut self, bodies: &[JobBody]) -> anyhow::Result<Vec<ContentId>> {
+        let mut kept = Vec::with_capacity(3 * bodies.len());
+        for body in bodies {
+            let parts = body.to_parts(|_| None).map_err(|faults| anyhow::anyhow!("{faults:?}"))?;
+            kept.extend([wire::rule::encode(&parts.rule), serde_json::to_vec(&parts.task)?, body.encode()]);
+        }
+        Ok(self.store.intern(&kept)?)
+    }
+
+    fn record(&mut self, body: &JobBody, contents: &[ContentId]) -> anyhow::Result<JobRecord> {
+        Ok(JobRecord {
+            id: JobId(self.id()?),
+            tenant: TenantId::DEFAULT,
+            name: body.job.clone(),
+            version: VersionId(self.id()?),
+            rule: contents[0],
+            task: contents[1],
+            source: contents[2],
+            folder: body.folder.clone().unwrap_or_default(),
+            mode: JobMode::Enabled,
+            since: self.now,
+            fired: 0,
+            changed_by: Actor("ada".into()).0,
+        })
+    }
+
+    /// An instance that has run; well or not.
+    pub(crate) fn instance(&mut self, job: &JobRecord, planned: Timestamp, well: bool) -> anyhow::Result<()> {
+        let id = self.id()?;
+        let row = Row { id: InstanceId(id), planned };
+        self.change(Change::Created(Created {
+            row,
+            tenant: job.tenant,
+            job: job.id,
+            version: job.version,
+            part: Part::WHOLE,
+            parent: None,
+            cause: Cause::Planned,
+            params: None,
+            state: State::Dispatched,
+            attempt: AttemptId(id),
+            target: None,
+            at: planned - Span::SECOND,
+        }))?;
+        let (ending, verdict, code) = match well {
+            true => (Ending::Succeeded, Verdict::Succeeded, 0),
+            false => (Ending::Failed(Failure::Exit), Verdict::Failed, 1),
+        };
+        let ended_at = planned + Span::millis(40);
+        let outcome = Outcome {
+            verdict,
+            exit_code: Some(code),
+            message: None,
+            outputs: None,
+            started_at: Some(planned + Span::millis(1)),
+            ended_at,
+            usage: Usage { cpu_us: Some(1_500), peak_kb: Some(3_400), log_bytes: Some(120) },
+        };
+        self.change(Change::Ended(Ended {
+            row,
+            attempt: AttemptId(id),
+            ending,
+            target: None,
+            ordered_at: Some(planned),
+            at: ended_at,
+            outcome: Some(Box::new(outcome)),
+            why: None,
+        }))
+    }
+
+    pub(crate) fn commit(&mut self) -> anyhow::Result<()> {
+        self.batch = Batch(self.batch.0 + 1);
+        let commit = Commit {
+            shard: SHARD,
+            term: self.term,
+            batch: self.batch,
+            horizon: self.now,
+            next_id: self.ids.start,
+            changes: std::mem::take(&mut self.changes),
+            claims: Vec::new(),
+        };
+        self.store.commit(&commit)?;
+        Ok(())
+    }
+
+    fn change(&mut self, change: Change) -> anyhow::Result<()> {
+        self.changes.push(change);
+        if self.changes.len() >= CHANGES_MAX { self.commit() } else { Ok(()) }
+    }
+
+    fn id(&mut self) -> anyhow::Result<i64> {
+        if self.ids.is_empty() {
+            self.ids = self.store.take_ids(BLOCK)?;
+        }
+        self.ids.next().ok_or_else(|| anyhow::anyhow!("an empty block of ids"))
+    }
+}
