@@ -9,6 +9,7 @@ pub mod memory;
 pub mod read;
 mod settled;
 pub mod sqlite;
+mod subject;
 
 use engine::change::{ClaimAnswer, Commit};
 use model::{

@@ -8,6 +8,7 @@ use model::{
 
 use super::Bed;
 use super::world::{World, ann, at, ended, ended_by, outcome, retried, soon};
+use crate::read::InstanceFilter;
 
 pub fn a_planned_time_has_one_instance(bed: &impl Bed) {
     let mut w = World::new(bed);
@@ -184,7 +185,10 @@ pub fn an_ended_instance_can_be_opened_again(bed: &impl Bed) {
     assert_eq!(earlier.len(), 1);
     assert_eq!((earlier[0].outcome.verdict, earlier[0].reopened_by.clone()), (Verdict::TimedOut, Some(ann())));
     w.refuse([ended(row, Ending::Succeeded)], 0);
-    w.commit([ended_by(row, next, Ending::Succeeded)]);
+    let failed = InstanceFilter { states: vec![State::Failed], limit: 9, ..Default::default() };
+    assert!(w.reads.instances(&failed, soon()).unwrap().is_empty(), "it is not listed as what it was");
+    w.commit([ended_by(row, next, Ending::Failed(Failure::Exit))]);
+    assert_eq!(w.reads.instances(&failed, soon()).unwrap().len(), 1);
 }
 
 pub fn only_what_waits_for_its_time_is_withdrawn(bed: &impl Bed) {

@@ -36,7 +36,7 @@ fn history(bed: &impl Bed) -> (World, Vec<Instance>, [JobId; 2]) {
     jobs[4].tenant = TenantId(2);
     for n in 0..120_i64 {
         // Not in the order of their ids, and ids far apart, so that a day is more than one block of them.
-        w.next_id += 500;
+        w.next_id += 150;
         let slot = n / 5 * 7 % 24;
         let created = w.creation(&jobs[n as usize % 5], at(86_400 * (slot % 3) + slot * 10));
         let row = created.row;

@@ -19,21 +19,18 @@ impl State {
     }
 
     pub(super) fn job_put(&mut self, shard: ShardId, job: &JobRecord) -> Applied {
-        let taken = self.jobs.values().any(|other| {
-            other.removed_at.is_none()
-                && other.record.id != job.id
-                && other.record.tenant == job.tenant
-                && other.record.name == job.name
-        });
+        let name = (job.tenant, job.name.clone());
+        let taken = self.names.get(&name).is_some_and(|holder| *holder != job.id);
         found(!taken, || format!("there is a job {} already", job.name))?;
         if let Some(old) = self.jobs.get(&job.id) {
             let same = old.removed_at.is_none() && old.record.tenant == job.tenant && old.shard == shard;
             found(same, || format!("number {} belongs to a removed job, another tenant or shard", job.id))?;
             if old.record.name != job.name {
-                let name = old.record.name.clone();
-                self.release_name(job.id, job.tenant, name);
+                let old_name = old.record.name.clone();
+                self.release_name(job.id, job.tenant, old_name);
             }
         }
+        self.names.put(name, job.id);
         self.version_put(job)?;
         self.jobs.put(job.id, KeptJob { shard, record: job.clone(), removed_at: None });
         self.interval_put(job.id)
@@ -112,6 +109,7 @@ impl State {
     }
 
     fn release_name(&mut self, job: JobId, tenant: TenantId, name: String) {
+        self.names.delete(&(tenant, name.clone()));
         let claim = ClaimName::JobName { tenant, name };
         if self.claims.get(&claim).is_some_and(|(holder, _)| *holder == job.0) {
             self.claims.delete(&claim);

@@ -14,11 +14,12 @@ use std::collections::VecDeque;
 use std::ops::Range;
 use std::sync::Arc;
 
-use engine::change::{Claim, ClaimAnswer, Commit};
+use engine::change::{Change, Claim, ClaimAnswer, Commit};
 use model::{ContentId, InstanceId, ShardId, Timestamp};
 use parking_lot::Mutex;
 
 use self::state::State;
+use crate::subject::subject;
 use crate::{CommitError, Ownership, Retention, Standing, Store, StoreError, Stored};
 
 pub use self::faults::Fault;
@@ -137,7 +138,7 @@ impl Inner {
         let now = Standing { term: commit.term, batch: commit.batch, horizon: commit.horizon, next_id: commit.next_id };
         self.state.shards.put(commit.shard, now);
         for (index, change) in commit.changes.iter().enumerate() {
-            self.state.apply(commit, change).map_err(|what| CommitError::Impossible { index, what })?;
+            self.state.apply(commit, change).map_err(|what| impossible(index, change, &what))?;
         }
         Ok(commit.claims.iter().map(|claim| self.claim(claim)).collect())
     }
@@ -152,6 +153,10 @@ impl Inner {
         };
         ClaimAnswer { name: claim.name.clone(), wanted: claim.holder, holder }
     }
+}
+
+fn impossible(index: usize, change: &Change, what: &str) -> CommitError {
+    CommitError::Impossible { index, what: format!("{}: {what}", subject(change)) }
 }
 
 impl Store for MemoryStore {

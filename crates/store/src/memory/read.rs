@@ -40,9 +40,8 @@ impl Reads for MemoryStore {
 
     fn job_named(&self, tenant: TenantId, name: &str, _by: Instant) -> Result<Option<JobRecord>, StoreError> {
         self.read(|state| {
-            let mut living = state.jobs.values().filter(|kept| kept.removed_at.is_none());
-            let found = living.find(|kept| kept.record.tenant == tenant && kept.record.name == name);
-            found.map(|kept| kept.record.clone())
+            let id = state.names.get(&(tenant, name.to_string()))?;
+            state.jobs.get(id).map(|kept| kept.record.clone())
         })
     }
 

@@ -23,6 +23,8 @@ pub(super) struct State {
     pub later: Table<i64, InstanceId>,
     pub gaps: Table<i64, (ShardId, Gap)>,
     pub jobs: Table<JobId, KeptJob>,
+    /// Of living jobs.
+    pub names: Table<(TenantId, String), JobId>,
     pub versions: Table<VersionId, VersionRecord>,
     pub intervals: Table<(JobId, Timestamp), Interval>,
     pub agents: Table<i64, AgentRecord>,
@@ -66,6 +68,7 @@ macro_rules! each_table {
         $self.later.$do($($arg),*);
         $self.gaps.$do($($arg),*);
         $self.jobs.$do($($arg),*);
+        $self.names.$do($($arg),*);
         $self.versions.$do($($arg),*);
         $self.intervals.$do($($arg),*);
         $self.agents.$do($($arg),*);

@@ -8,6 +8,7 @@ use super::apply::Applying;
 use super::error::{Fault, commit_error, write_error};
 use super::{SqliteStore, code, sql};
 use crate::CommitError;
+use crate::subject::subject;
 
 impl SqliteStore {
     pub(super) fn write(&mut self, commit: &Commit) -> Result<Vec<ClaimAnswer>, CommitError> {
@@ -30,7 +31,7 @@ impl SqliteStore {
         let mut applying = Applying::new(&self.conn, &mut self.days, commit, low_water);
         for (index, change) in commit.changes.iter().enumerate() {
             if let Err(fault) = applying.apply(change) {
-                return Err(refused(fault, commit, index, Applying::subject(change)));
+                return Err(refused(fault, commit, index, subject(change)));
             }
         }
         let mut answers = Vec::with_capacity(commit.claims.len());

@@ -71,6 +71,11 @@ impl SqliteStore {
         self.shards
     }
 
+    /// A name for this installation, made with the store.
+    pub fn installation(&self) -> Result<String, StoreError> {
+        Ok(self.conn.query_row("select value from meta where key = 'installation'", [], |row| row.get(0))?)
+    }
+
     fn check_shard(&self, shard: ShardId) -> Result<(), StoreError> {
         if (0..self.shards).contains(&shard.0) {
             return Ok(());

@@ -21,6 +21,7 @@ pub const FILE: &str = "duly.db";
 pub(super) const RESTORING: &str = "duly.db.restoring";
 
 const PAGE_SIZE: u32 = 8192;
+const LOG_SIZE_MAX: u32 = 128 << 20;
 
 #[derive(Clone, Debug)]
 pub struct Options {
@@ -98,6 +99,8 @@ pub(super) fn connect(path: &Path, options: &Options, flags: OpenFlags) -> rusql
     conn.pragma_update(None, "temp_store", "memory")?;
     conn.pragma_update(None, "foreign_keys", false)?;
     conn.pragma_update(None, "wal_autocheckpoint", 0)?;
+    // A log that grew during a long read is cut when it begins anew.
+    conn.pragma_update(None, "journal_size_limit", LOG_SIZE_MAX)?;
     conn.set_prepared_statement_cache_capacity(256);
     Ok(conn)
 }

@@ -2,10 +2,10 @@
 
 use std::time::Instant;
 
-use engine::change::{Gap, Note};
+use engine::change::Gap;
 use model::{
-    AgentId, AgentRecord, AttemptId, ContentId, Ending, Instance, InstanceId, JobId, JobMode, JobRecord, PoolRecord,
-    State, TenantId, Timestamp, VersionId,
+    AgentId, AgentRecord, AttemptId, ContentId, Ending, Instance, InstanceId, JobId, JobRecord, PoolRecord, State,
+    TenantId, Timestamp, VersionId,
 };
 use rusqlite::{Connection, OptionalExtension, Row, params};
 
@@ -150,13 +150,13 @@ impl Reads for SqliteReads {
                 conn,
                 &format!("{COLUMNS} where job = ?1 and last >= ?2 and first < ?3 order by first, id"),
                 params![job.0, from.0, to.0],
-                gap,
+                row::gap,
             ),
             None => readable(
                 conn,
                 &format!("{COLUMNS} where last >= ?1 and first < ?2 order by first, id"),
                 params![from.0, to.0],
-                gap,
+                row::gap,
             ),
         })
     }
@@ -171,10 +171,13 @@ impl Reads for SqliteReads {
         const WINDOW: &str = "select job, tenant, name, since, until, version, rule, mode from job_interval
                               where since < ?2 and (until is null or until >= ?1)";
         self.with(by, |conn| match job {
-            Some(job) => {
-                readable(conn, &format!("{WINDOW} and job = ?3 order by since"), params![from.0, to.0, job.0], interval)
-            }
-            None => readable(conn, &format!("{WINDOW} order by job, since"), params![from.0, to.0], interval),
+            Some(job) => readable(
+                conn,
+                &format!("{WINDOW} and job = ?3 order by since"),
+                params![from.0, to.0, job.0],
+                row::interval,
+            ),
+            None => readable(conn, &format!("{WINDOW} order by job, since"), params![from.0, to.0], row::interval),
         })
     }
 
@@ -224,7 +227,7 @@ impl Reads for SqliteReads {
                  where id < ?1 and (?2 is null or job = ?2) and (?3 is null or instance = ?3)
                  order by id desc limit ?4",
                 params![before, job, instance, filter.limit as i64],
-                note,
+                row::note,
             )
         })
     }
@@ -315,50 +318,4 @@ fn count_day(
         }
     }
     Ok(())
-}
-
-fn gap(row: &Row) -> Result<Gap, Unreadable> {
-    let read = || -> Result<Gap, String> {
-        Ok(Gap {
-            job: JobId(row::get(row, 0)?),
-            tenant: TenantId(row::get(row, 1)?),
-            first: Timestamp(row::get(row, 2)?),
-            last: Timestamp(row::get(row, 3)?),
-            count: row::get::<i64>(row, 4)?.max(0) as u64,
-            fate: code::decode_fate(row::get(row, 5)?, row::get(row, 6)?, row::get(row, 7)?).ok_or("unknown fate")?,
-            why: row::get(row, 8)?,
-        })
-    };
-    read().map_err(|what| Unreadable { job: None, what })
-}
-
-fn interval(row: &Row) -> Result<Interval, Unreadable> {
-    let read = || -> Result<Interval, String> {
-        Ok(Interval {
-            job: JobId(row::get(row, 0)?),
-            tenant: TenantId(row::get(row, 1)?),
-            name: row::get(row, 2)?,
-            since: Timestamp(row::get(row, 3)?),
-            until: code::time(row::get(row, 4)?),
-            version: VersionId(row::get(row, 5)?),
-            rule: ContentId(row::get(row, 6)?),
-            mode: JobMode::decode(row::get(row, 7)?).ok_or("unknown mode")?,
-        })
-    };
-    read().map_err(|what| Unreadable { job: None, what })
-}
-
-fn note(row: &Row) -> Result<NoteRecord, Unreadable> {
-    let read = || -> Result<NoteRecord, String> {
-        Ok(NoteRecord {
-            id: row::get(row, 0)?,
-            note: Note {
-                at: Timestamp(row::get(row, 1)?),
-                job: row::get::<Option<i64>>(row, 2)?.map(JobId),
-                instance: row::get::<Option<i64>>(row, 3)?.map(InstanceId),
-                kind: code::decode_note(row::get(row, 4)?, row::get(row, 5)?).ok_or("unknown kind")?,
-            },
-        })
-    };
-    read().map_err(|what| Unreadable { job: None, what })
 }

@@ -1,5 +1,6 @@
 //! Rows back into nouns. A value nobody knows makes its row unreadable, which is reported and never fatal.
 
+use engine::change::{Gap, Note};
 use model::{
     Actor, AgentId, AgentRecord, AttemptId, ContentId, Ending, Instance, InstanceId, JobId, JobMode, JobRecord,
     Outcome, Part, PoolRecord, State, TenantId, Timestamp, Uncertain, Usage, Verdict, VersionId,
@@ -10,7 +11,7 @@ use rusqlite::types::FromSql;
 use super::code::{self, Code};
 use super::json;
 use crate::StoredVersion;
-use crate::read::AttemptRecord;
+use crate::read::{AttemptRecord, Interval, NoteRecord};
 
 #[derive(Debug)]
 pub(super) struct Unreadable {
@@ -156,6 +157,55 @@ pub(super) fn attempt(row: &Row) -> Result<AttemptRecord, Unreadable> {
         })
     };
     read().map_err(|what| Unreadable { job: None, what: format!("attempt {}: {what}", row.get(0).unwrap_or(-1_i64)) })
+}
+
+/// `select job, tenant, first, last, count, fate, reason, instance, why from gap`
+pub(super) fn gap(row: &Row) -> Result<Gap, Unreadable> {
+    let read = || -> Result<Gap, String> {
+        Ok(Gap {
+            job: JobId(get(row, 0)?),
+            tenant: TenantId(get(row, 1)?),
+            first: Timestamp(get(row, 2)?),
+            last: Timestamp(get(row, 3)?),
+            count: get::<i64>(row, 4)?.max(0) as u64,
+            fate: code::decode_fate(get(row, 5)?, get(row, 6)?, get(row, 7)?).ok_or("unknown fate")?,
+            why: get(row, 8)?,
+        })
+    };
+    read().map_err(|what| Unreadable { job: None, what })
+}
+
+/// `select job, tenant, name, since, until, version, rule, mode from job_interval`
+pub(super) fn interval(row: &Row) -> Result<Interval, Unreadable> {
+    let read = || -> Result<Interval, String> {
+        Ok(Interval {
+            job: JobId(get(row, 0)?),
+            tenant: TenantId(get(row, 1)?),
+            name: get(row, 2)?,
+            since: Timestamp(get(row, 3)?),
+            until: code::time(get(row, 4)?),
+            version: VersionId(get(row, 5)?),
+            rule: ContentId(get(row, 6)?),
+            mode: JobMode::decode(get(row, 7)?).ok_or("unknown mode")?,
+        })
+    };
+    read().map_err(|what| Unreadable { job: None, what })
+}
+
+/// `select id, at, job, instance, kind, detail from note`
+pub(super) fn note(row: &Row) -> Result<NoteRecord, Unreadable> {
+    let read = || -> Result<NoteRecord, String> {
+        Ok(NoteRecord {
+            id: get(row, 0)?,
+            note: Note {
+                at: Timestamp(get(row, 1)?),
+                job: get::<Option<i64>>(row, 2)?.map(JobId),
+                instance: get::<Option<i64>>(row, 3)?.map(InstanceId),
+                kind: code::decode_note(get(row, 4)?, get(row, 5)?).ok_or("unknown kind")?,
+            },
+        })
+    };
+    read().map_err(|what| Unreadable { job: None, what })
 }
 
 pub(super) fn get<T: FromSql>(row: &Row, column: usize) -> Result<T, String> {
