@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use model::{
     AgentId, AgentRecord, AttemptId, Ending, Exclusive, InstanceId, Load, MisfireRule, Outcome, SkipReason, Span,
-    Timestamp, Uncertain, Verdict, Why,
+    State, Timestamp, Uncertain, Verdict, Why,
 };
 use rustc_hash::{FxHashMap, FxHashSet};
 
@@ -14,6 +14,7 @@ use crate::alarm::Alarm;
 use crate::change::NoteKind;
 use crate::effect::{Decisions, Effect};
 use crate::input::Held;
+use crate::jobs::remove_from;
 use crate::open::Phase;
 use crate::shard::Shard;
 
@@ -27,6 +28,8 @@ pub(crate) struct Agent {
     pub load: Load,
     /// Instances ordered to it and not ended.
     pub busy: FxHashSet<InstanceId>,
+    /// Scheduled instances proposed for it.
+    pub proposed: u32,
 }
 
 impl Agent {
@@ -38,9 +41,13 @@ impl Agent {
         (self.busy.len() as u32) < self.record.slots
     }
 
+    pub(crate) fn will_have_slot(&self) -> bool {
+        self.busy.len() as u32 + self.proposed < self.record.slots
+    }
+
     /// How loaded it is, for comparing: share of its slots, then its machine, then its id.
     pub(crate) fn burden(&self) -> (u64, u32, AgentId) {
-        let share = self.busy.len() as u64 * 1_000 / u64::from(self.record.slots.max(1));
+        let share = (self.busy.len() as u64 + u64::from(self.proposed)) * 1_000 / u64::from(self.record.slots.max(1));
         (share, self.load.cpu_percent as u32 + self.load.memory_percent as u32, self.record.id)
     }
 }
@@ -49,10 +56,19 @@ impl Shard {
     pub(crate) fn enlist(&mut self, record: Arc<AgentRecord>) {
         let id = record.id;
         match self.agents.get_mut(&id) {
-            Some(agent) => agent.record = record,
+            Some(agent) => {
+                let same = belongs_alike(&agent.record, &record);
+                agent.record = record;
+                if same {
+                    return;
+                }
+            }
             None => {
-                let agent = Agent { record, connected: false, load: Load::default(), busy: FxHashSet::default() };
-                self.agents.insert(id, agent);
+                // One that was removed may come again, and still have what it was sent.
+                let busy = self.open.values().filter(|open| open.agent() == Some(id)).map(|open| open.id).collect();
+                let scheduled = self.open.values().filter(|o| o.phase == Phase::Scheduled && o.target == Some(id));
+                let proposed = scheduled.count() as u32;
+                self.agents.insert(id, Agent { record, connected: false, load: Load::default(), busy, proposed });
             }
         }
         self.queues.regroup(&self.agents);
@@ -81,7 +97,6 @@ impl Shard {
             }
         }
         self.not_here(id, absent, rebooted, now, out);
-        self.drain_all(now, out);
     }
 
     fn busy_on(&self, agent: AgentId) -> BTreeSet<InstanceId> {
@@ -97,7 +112,7 @@ impl Shard {
         now: Timestamp,
         out: &mut Decisions,
     ) {
-        self.open.get_mut(&id).expect("busy instances are open").uncertain = None;
+        self.trust(id);
         match started_at {
             Some(at) => self.started(id, agent, at, now),
             None => self.flush_later(id, now),
@@ -136,14 +151,15 @@ impl Shard {
                 self.send_again(id, now, out);
             }
         }
+        self.drain_all(now, out);
     }
 
     /// It provably never started: it goes through the same door as if its time came now, under the same number.
     fn send_again(&mut self, id: InstanceId, now: Timestamp, out: &mut Decisions) {
+        let doubtful = self.trust(id);
         self.vacate(id);
         let open = self.open.get_mut(&id).expect("checked by the caller");
         let late = now - open.due;
-        let doubtful = open.uncertain.take().is_some();
         let misfire = open.by_trigger()
             && doubtful
             && open.attempt_no == 1
@@ -151,18 +167,21 @@ impl Shard {
             && open.rule.rule.trigger.misfire.rule == MisfireRule::Skip;
         open.phase = Phase::Waiting;
         open.ordered_at = None;
+        let written = open.written;
+        if open.is_listed()
+            && let Some(live) = self.jobs.get_mut(&open.job).and_then(|job| job.live.as_mut())
+        {
+            remove_from(&mut live.active, id);
+        }
         if misfire {
             let why = Why::Misfire { late }.to_string();
             return self.finish(id, Ending::Skipped(SkipReason::Misfire), None, Some(why), now, out);
         }
-        let (job, is_child) = (open.job, open.is_child());
-        if is_child {
-            return self.enqueue(id, now, out);
+        // What was never said to be under way has the overlap rule still before it.
+        match written {
+            State::Scheduled => self.launch(id, now, out),
+            _ => self.relaunch(id, now, out),
         }
-        if let Some(live) = self.jobs.get_mut(&job).and_then(|job| job.live.as_mut()) {
-            live.active.retain(|other| *other != id);
-        }
-        self.launch(id, now, out);
     }
 
     pub(crate) fn agent_beat(&mut self, agent: AgentId, load: Load) {
@@ -196,10 +215,24 @@ impl Shard {
         self.flush_later(id, now);
     }
 
+    /// The attempt is no longer in doubt; tells whether it was.
+    pub(crate) fn trust(&mut self, id: InstanceId) -> bool {
+        let open = self.open.get_mut(&id).expect("only open instances are trusted");
+        if let Some(at) = lost_at(open) {
+            self.alarms.clear(at, Alarm::Lost(id, open.attempt));
+        }
+        open.uncertain.take().is_some()
+    }
+
     pub(crate) fn remove_agent(&mut self, id: AgentId) {
         self.agents.remove(&id);
         self.queues.regroup(&self.agents);
     }
+}
+
+/// Whether both belong to the same lines.
+fn belongs_alike(a: &AgentRecord, b: &AgentRecord) -> bool {
+    (a.tenant, &a.name, &a.pools, &a.labels) == (b.tenant, &b.name, &b.pools, &b.labels)
 }
 
 /// When an uncertain attempt counts as lost by itself.

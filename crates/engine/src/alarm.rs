@@ -8,7 +8,7 @@ use model::{AttemptId, InstanceId, Outcome, Span, Timestamp, Verdict};
 use crate::change::{Change, NoteKind, Progress};
 use crate::effect::{Decisions, Effect};
 use crate::open::{Open, Phase};
-use crate::shard::Shard;
+use crate::shard::{SLICE, Shard};
 
 /// Progress of what is still open is written this long after it happened, many at a time.
 const FLUSH_AFTER: Span = Span::secs(1);
@@ -60,8 +60,12 @@ impl Alarms {
 }
 
 impl Shard {
+    /// A slice at a time.
     pub(crate) fn ring_alarms(&mut self, now: Timestamp, out: &mut Decisions) {
-        while let Some(alarm) = self.alarms.take(now) {
+        let most = out.changes.len() + SLICE;
+        while out.changes.len() < most
+            && let Some(alarm) = self.alarms.take(now)
+        {
             match alarm {
                 Alarm::Retry(id, attempt) => self.retry_now(id, attempt, now, out),
                 Alarm::Lost(id, attempt) => self.give_up_on_silence(id, attempt, now, out),
@@ -70,19 +74,24 @@ impl Shard {
                 Alarm::NotFinished(id) => self.remark_not_finished(id, now, out),
             }
         }
-        while let Some(id) = self.alarms.take_flush(now) {
-            self.flush(id, now, out);
+        while out.changes.len() < most
+            && let Some(id) = self.alarms.take_flush(now)
+        {
+            if self.open.get(&id).is_some_and(|open| open.flush_due) {
+                self.flush(id, now, out);
+            }
         }
     }
 
-    pub(crate) fn set_deadlines(&mut self, id: InstanceId) {
-        let open = &self.open[&id];
+    /// Deadlines before `from` were somebody else's to watch.
+    pub(crate) fn set_deadlines(&mut self, open: &Open, from: Timestamp) {
         let rule = &open.rule.rule;
-        if let Some(by) = rule.not_started_by {
-            self.alarms.set(open.planned + by, Alarm::NotStarted(id));
+        let at = |by: Option<Span>| by.map(|by| open.planned + by).filter(|at| *at >= from);
+        if let Some(at) = at(rule.not_started_by) {
+            self.alarms.set(at, Alarm::NotStarted(open.id));
         }
-        if let Some(by) = rule.not_finished_by {
-            self.alarms.set(open.planned + by, Alarm::NotFinished(id));
+        if let Some(at) = at(rule.not_finished_by) {
+            self.alarms.set(at, Alarm::NotFinished(open.id));
         }
     }
 
@@ -106,13 +115,11 @@ impl Shard {
         }
     }
 
-    fn flush(&mut self, id: InstanceId, now: Timestamp, out: &mut Decisions) {
-        if !self.open.contains_key(&id) {
-            return;
-        }
+    pub(crate) fn flush(&mut self, id: InstanceId, now: Timestamp, out: &mut Decisions) {
         let why = self.why_instance(id, now).first().map(ToString::to_string);
-        let open = self.open.get_mut(&id).expect("looked up above");
+        let open = self.open.get_mut(&id).expect("only open instances make progress");
         open.flush_due = false;
+        open.written = open.state();
         out.change(Change::Progress(Progress {
             row: open.row(),
             attempt: open.attempt,
@@ -139,23 +146,22 @@ impl Shard {
     }
 
     pub(crate) fn watch_timeout(&mut self, id: InstanceId, now: Timestamp) {
-        let open = &self.open[&id];
+        let open = self.open.get_mut(&id).expect("only open instances are watched");
         if let Some(timeout) = open.rule.rule.timeout {
             let at = now + timeout + open.rule.rule.stop_grace + TIMEOUT_MARGIN;
+            open.overdue_at = Some(at);
             self.alarms.set(at, Alarm::Overdue(id, open.attempt));
         }
     }
 
     /// The agent ends an attempt at its timeout by itself. If it has not told us, tell it again.
     fn press_overdue(&mut self, id: InstanceId, attempt: AttemptId, now: Timestamp, out: &mut Decisions) {
-        let Some(open) = self.open.get(&id) else { return };
-        if open.attempt != attempt {
-            return;
-        }
+        let Some(open) = self.open.get_mut(&id).filter(|open| open.attempt == attempt) else { return };
         let Some(agent) = open.agent() else { return };
-        let grace = open.rule.rule.stop_grace;
+        let (at, grace) = (now + Span::MINUTE, open.rule.rule.stop_grace);
+        open.overdue_at = Some(at);
         out.effect(Effect::Stop { agent, attempt, by: "timeout".into(), grace });
-        self.alarms.set(now + Span::MINUTE, Alarm::Overdue(id, attempt));
+        self.alarms.set(at, Alarm::Overdue(id, attempt));
     }
 
     /// Nobody could be asked for as long as the job allows: the attempt ends as lost.

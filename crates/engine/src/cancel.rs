@@ -11,6 +11,14 @@ impl Shard {
     pub(crate) fn stop(&mut self, id: InstanceId, by: Actor, now: Timestamp, out: &mut Decisions) {
         let open = self.open.get_mut(&id).expect("only open instances are stopped");
         match open.phase {
+            // Its entry must outlive a change of the job, or the plan would name that time once more: it ends when its
+            // time comes, without having started.
+            Phase::Scheduled if self.jobs.get(&open.job).is_some_and(|job| job.names(open.planned)) => {
+                if open.stopping.is_none() {
+                    open.stopping = Some((by.clone(), now));
+                    out.change(Change::Stopping { row: open.row(), by, at: now });
+                }
+            }
             Phase::Scheduled | Phase::Waiting | Phase::Queued { .. } | Phase::RetryWait { .. } => {
                 self.finish(id, Ending::Stopped(by), None, None, now, out);
             }
@@ -37,7 +45,7 @@ impl Shard {
 
     fn children(&self, parent: InstanceId) -> Vec<InstanceId> {
         let mut children: Vec<_> =
-            self.open.values().filter(|open| open.parent == Some(parent)).map(|open| open.id).collect();
+            self.open.values().filter(|open| open.parent == Some(parent) && !open.alone).map(|open| open.id).collect();
         children.sort();
         children
     }

@@ -3,7 +3,7 @@
 
 use model::{Actor, InstanceId, JobId, Timestamp};
 
-use crate::change::{Claim, ClaimAnswer, ClaimName};
+use crate::change::{Change, Claim, ClaimAnswer, ClaimName};
 use crate::effect::{Decisions, Refusal, Reply};
 use crate::input::{Caller, JobDraft, Triggering};
 use crate::shard::Shard;
@@ -49,7 +49,12 @@ impl Shard {
             Some(Waiting::Trigger { caller, by, asked }) => {
                 let number = InstanceId(answer.holder);
                 let reply = if answer.granted() {
-                    self.trigger_granted(by, &asked, Some(number), now, out)
+                    let made = self.trigger_granted(by, &asked, Some(number), now, out);
+                    // What was refused may be asked for again under the same key.
+                    if made.is_err() {
+                        out.change(Change::Released { claim: answer.name });
+                    }
+                    made
                 } else {
                     let planned = self.open.get(&number).map(|open| open.planned);
                     Ok(Reply::Repeated { id: number, planned })

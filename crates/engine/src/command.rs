@@ -2,12 +2,13 @@
 
 use std::sync::Arc;
 
-use model::{Actor, AttemptId, Ending, Instance, InstanceId, JobId, JobMode, Outcome, Timestamp, Verdict};
+use model::{Actor, AttemptId, Ending, Instance, InstanceId, JobId, JobMode, Outcome, Part, Route, Timestamp, Verdict};
 
 use crate::change::{Change, ClaimName, NoteKind, Row};
 use crate::claims::Waiting;
 use crate::effect::{Decisions, Refusal, Reply};
 use crate::input::{Caller, Command, Resolution, Subject, Triggering};
+use crate::jobs::Job;
 use crate::plan::Compiled;
 use crate::shard::Shard;
 
@@ -66,17 +67,11 @@ impl Shard {
         now: Timestamp,
         out: &mut Decisions,
     ) -> Option<Result<Reply, Refusal>> {
-        let job = match self.jobs.get(&asked.job) {
-            None => return Some(Err(Refusal::NoSuchJob(asked.job))),
-            Some(job) => job,
-        };
         self.blamed = Some(asked.job);
-        if job.mode == JobMode::Disabled {
-            return Some(Err(Refusal::Disabled(asked.job)));
-        }
-        if let Some(error) = &job.held {
-            return Some(Err(Refusal::Quarantined { job: asked.job, error: error.to_string() }));
-        }
+        let job = match self.takes_triggers(&asked) {
+            Err(refusal) => return Some(Err(refusal)),
+            Ok(job) => job,
+        };
         match asked.idempotency_key.clone() {
             Some(key) if asked.adopt.is_none() => {
                 let name = ClaimName::Key { tenant: job.tenant, key };
@@ -99,18 +94,35 @@ impl Shard {
         if let Some(made) = number.and_then(|id| self.open.get(&id)) {
             return Ok(Reply::Instance { id: made.id, planned: made.planned });
         }
-        let job = self.jobs.get(&asked.job).ok_or(Refusal::NoSuchJob(asked.job))?;
-        let taken = |planned: Timestamp| {
-            let live = job.live.iter();
-            let mut ids = live.flat_map(|l| l.scheduled.iter().chain(&l.active).chain(&l.waiting));
-            ids.any(|id| self.open.get(id).is_some_and(|open| open.planned == planned))
-        };
-        if asked.planned.is_some_and(taken) {
-            return Err(Refusal::AlreadyPlanned(asked.job));
+        self.takes_triggers(asked)?;
+        if let Some(adopted) = asked.adopt.filter(|id| !self.adopted.insert(*id)) {
+            return Ok(Reply::Repeated { id: adopted, planned: None });
         }
         let id = self.trigger_by_hand(asked.job, asked.planned, asked.params, number, by, now, out);
         let planned = created_planned(id, out).expect("the instance was just made");
         Ok(Reply::Instance { id, planned })
+    }
+
+    /// The job, if it can be triggered like that.
+    fn takes_triggers(&self, asked: &Triggering) -> Result<&Job, Refusal> {
+        let job = self.jobs.get(&asked.job).ok_or(Refusal::NoSuchJob(asked.job))?;
+        if job.mode == JobMode::Disabled {
+            return Err(Refusal::Disabled(asked.job));
+        }
+        if let Some(error) = &job.held {
+            return Err(Refusal::Quarantined { job: asked.job, error: error.to_string() });
+        }
+        let taken = |planned: Timestamp| {
+            let live = job.live.iter();
+            let mut ids = live.flat_map(|l| l.scheduled.iter().chain(&l.active).chain(&l.waiting));
+            let open = ids.any(|id| self.open.get(id).is_some_and(|open| open.planned == planned));
+            // The plan has had its say about that time, and its instance may have ended since.
+            open || (planned <= self.horizon && job.names(planned))
+        };
+        match asked.planned.is_some_and(taken) {
+            true => Err(Refusal::AlreadyPlanned(asked.job)),
+            false => Ok(job),
+        }
     }
 
     fn stop_asked(&mut self, id: InstanceId, by: Actor, now: Timestamp, out: &mut Decisions) -> Result<Reply, Refusal> {
@@ -134,12 +146,27 @@ impl Shard {
             return Err(Refusal::StillOpen(id));
         }
         self.blamed = Some(instance.job);
+        if let Some(error) = self.jobs.get(&instance.job).and_then(|job| job.held.as_ref()) {
+            return Err(Refusal::Quarantined { job: instance.job, error: error.to_string() });
+        }
+        // Its shards are there already, and would come a second time.
+        if rule.rule.pool.route == Route::Broadcast && instance.part == Part::WHOLE && instance.started_at.is_some() {
+            return Err(Refusal::Broadcast(id));
+        }
         let attempt = AttemptId(self.ids.take());
         let attempt_no = instance.attempt_no + 1;
         out.change(Change::Reopened { row: Row { id, planned }, attempt, attempt_no, by, at: now });
-        self.revive(instance, rule, attempt, attempt_no);
-        self.set_deadlines(id);
-        self.launch(id, now, out);
+        let (parent, state) = (instance.parent, instance.state);
+        self.revive(instance, rule, attempt, attempt_no, now);
+        match parent {
+            None => self.launch(id, now, out),
+            Some(parent) => {
+                self.child_reopened(parent, state);
+                // The new attempt is for the same agent, and its row must say so.
+                self.flush(id, now, out);
+                self.relaunch(id, now, out);
+            }
+        }
         Ok(Reply::Instance { id, planned })
     }
 

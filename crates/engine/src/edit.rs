@@ -8,9 +8,10 @@ use model::{Actor, Ending, JobId, JobMode, JobRecord, Timestamp, VersionId, When
 use crate::change::{Change, ClaimName};
 use crate::claims::Waiting;
 use crate::effect::{Decisions, Refusal, Reply};
+use crate::fire::Budget;
 use crate::input::{Caller, JobDraft};
-use crate::jobs::Job;
-use crate::open::Phase;
+use crate::jobs::{Job, remove_from};
+use crate::open::{Open, Phase};
 use crate::shard::Shard;
 
 impl Shard {
@@ -64,7 +65,7 @@ impl Shard {
     ) -> Reply {
         self.blamed = Some(id);
         let version = VersionId(self.ids.take());
-        let queue = self.queues.intern(draft.tenant, &draft.rule.rule.pool, &self.agents);
+        let queue = self.queues.intern(draft.tenant, id, &draft.rule.rule, None, &self.agents);
         let job = Job {
             tenant: draft.tenant,
             version,
@@ -96,9 +97,10 @@ impl Shard {
             return Reply::Job { id, version: job.version, changed: false };
         }
         let version = if same_content { job.version } else { VersionId(self.ids.take()) };
+        self.decide_past(id, now, out);
         self.withdraw(id, now, out);
         self.unfollow(id);
-        let queue = self.queues.intern(draft.tenant, &draft.rule.rule.pool, &self.agents);
+        let queue = self.queues.intern(draft.tenant, id, &draft.rule.rule, None, &self.agents);
         let mut job = self.jobs.remove(&id).expect("checked by the caller");
         job.version = version;
         job.rule = Arc::clone(&draft.rule);
@@ -120,12 +122,15 @@ impl Shard {
         }
         job.wake = if job.plans() { job.next_after(now) } else { None };
         let wake = job.wake;
+        if job.held.is_some() {
+            self.unasked.insert(id);
+        }
         self.jobs.insert(id, job);
         match wake {
             // What is planned up to the horizon counts as decided once this is committed: decide it here.
             Some(wake) if wake <= self.horizon => {
                 let horizon = self.horizon;
-                self.fire(id, horizon, now, out);
+                self.fire(id, horizon, now, &mut Budget::unbounded(), out);
             }
             Some(wake) => self.wheel.insert(wake, id),
             None => {}
@@ -136,36 +141,33 @@ impl Shard {
     pub(crate) fn schedule_first(&mut self, id: JobId, now: Timestamp, out: &mut Decisions) {
         let Some(job) = self.jobs.get(&id) else { return };
         if let When::Delay { delay } = job.rule.rule.trigger.when {
-            let busy = job.live.as_ref().is_some_and(|live| !live.active.is_empty() || !live.waiting.is_empty());
-            if !busy {
-                self.schedule_delay(id, now - delay, now, out);
-            }
+            self.schedule_delay(id, now - delay, Timestamp::MIN, now, out);
         }
+    }
+
+    /// What the plan named up to now is decided by what the job was until now.
+    fn decide_past(&mut self, id: JobId, now: Timestamp, out: &mut Decisions) {
+        if self.jobs[&id].wake.is_some_and(|wake| wake <= now) || self.counting.contains_key(&id) {
+            self.fire(id, now, now, &mut Budget::unbounded(), out);
+        }
+        self.write_now(id, out.changes.len(), out);
     }
 
     /// Takes back what was created ahead for the job and whose time has not come.
     fn withdraw(&mut self, id: JobId, now: Timestamp, out: &mut Decisions) {
         let Some(live) = self.jobs.get(&id).and_then(|job| job.live.as_ref()) else { return };
-        let ahead: Vec<_> = live
-            .scheduled
-            .iter()
-            .copied()
-            .filter(|i| self.open[i].planned > now && self.open[i].by_trigger())
-            .collect();
+        let goes = |open: &Open| open.planned > now && open.by_trigger() && open.stopping.is_none();
+        let ahead: Vec<_> = live.scheduled.iter().copied().filter(|i| goes(&self.open[i])).collect();
         for instance in ahead {
+            self.take_from_due(instance);
             let open = self.open.remove(&instance).expect("scheduled instances are open");
             self.attempts.remove(&open.attempt);
             self.clear_deadlines(&open);
-            if let Some(bucket) = self.due.get_mut(&open.due) {
-                bucket.retain(|other| *other != instance);
-                if bucket.is_empty() {
-                    self.due.remove(&open.due);
-                }
-            }
+            self.forget_proposal(open.target);
             let job = self.jobs.get_mut(&id).expect("just looked up");
-            job.live().scheduled.retain(|other| *other != instance);
+            remove_from(&mut job.live().scheduled, instance);
             if job.rule.rule.trigger.count_max.is_some() {
-                job.fired -= 1;
+                job.fired = job.fired.saturating_sub(1);
             }
             out.change(Change::Withdrawn { row: open.row() });
         }
@@ -186,6 +188,7 @@ impl Shard {
         if job.mode == mode {
             return Ok(Reply::Job { id, version, changed: false });
         }
+        self.decide_past(id, now, out);
         self.withdraw(id, now, out);
         self.unfollow(id);
         let mut job = self.jobs.remove(&id).expect("looked up above");
@@ -207,12 +210,12 @@ impl Shard {
         let job = self.jobs.get(&id).ok_or(Refusal::NoSuchJob(id))?;
         self.blamed = Some(id);
         let (tenant, version) = (job.tenant, job.version);
+        self.decide_past(id, now, out);
         self.withdraw(id, now, out);
-        // What waits would wait for a job that is gone; what runs may end.
-        let live = self.jobs[&id].live.as_ref();
-        let idle: Vec<_> =
-            live.into_iter().flat_map(|l| l.scheduled.iter().chain(&l.waiting).chain(&l.active)).copied().collect();
-        for instance in idle {
+        self.unfollow(id);
+        // What waits would wait for a job that is gone; what runs may end. Nothing of the job comes after that.
+        let live = self.jobs.remove(&id).and_then(|job| job.live).unwrap_or_default();
+        for instance in live.scheduled.into_iter().chain(live.waiting).chain(live.active) {
             let waits = self.open.get(&instance).is_some_and(|open| {
                 matches!(open.phase, Phase::Scheduled | Phase::Waiting | Phase::Queued { .. } | Phase::RetryWait { .. })
             });
@@ -220,8 +223,6 @@ impl Shard {
                 self.finish(instance, Ending::Stopped(by.clone()), None, Some("its job was deleted".into()), now, out);
             }
         }
-        self.unfollow(id);
-        self.jobs.remove(&id);
         out.change(Change::JobRemoved { job: id, tenant, at: now, by });
         Ok(Reply::Job { id, version, changed: true })
     }
@@ -254,17 +255,15 @@ impl Shard {
         if job.held.take().is_none() {
             return Ok(Reply::Job { id, version, changed: false });
         }
+        if self.unasked.remove(&id) && job.plans() {
+            job.wake = job.next_after(self.loaded_to);
+        }
         out.change(Change::Unquarantined { job: id, by });
         self.skip_held_times(id, out);
-        let mut job = self.jobs.remove(&id).expect("looked up above");
-        if job.wake.is_none() && job.plans() {
-            job.wake = job.next_after(self.horizon);
-        }
-        let wake = job.wake;
-        self.jobs.insert(id, job);
-        if let Some(wake) = wake {
+        if let Some(wake) = self.jobs[&id].wake {
             self.wheel.insert(wake, id);
         }
+        self.admit_waiting(id, now, out);
         self.schedule_first(id, now, out);
         Ok(Reply::Job { id, version, changed: true })
     }

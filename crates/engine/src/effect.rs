@@ -128,6 +128,8 @@ pub enum Refusal {
     NotOpen(InstanceId),
     #[error("instance {0} is still open")]
     StillOpen(InstanceId),
+    #[error("instance {0} was spread over agents; its shards can be run again one by one")]
+    Broadcast(InstanceId),
     #[error("instance {0} is not uncertain")]
     NotUncertain(InstanceId),
     #[error("job {0} is disabled")]

@@ -45,7 +45,11 @@ impl Shard {
     }
 
     fn why_held_back(&self, open: &Open) -> Why {
-        let live = self.jobs.get(&open.job).and_then(|job| job.live.as_ref());
+        let job = self.jobs.get(&open.job);
+        if let Some(error) = job.and_then(|job| job.held.as_ref()) {
+            return Why::Quarantined { error: error.to_string() };
+        }
+        let live = job.and_then(|job| job.live.as_ref());
         let Some(holder) = live.and_then(|live| live.active.first().copied()) else {
             return Why::Overlap { holder: open.id };
         };
@@ -69,7 +73,9 @@ impl Shard {
             if let Some(named) = self.queues.named(open.queue) {
                 return Why::NoAgentNamed { name: named.to_string() };
             }
-            let in_pool = |agent: &&crate::agents::Agent| agent.record.pools.contains(&pool.name);
+            let in_pool = |agent: &&crate::agents::Agent| {
+                agent.record.tenant == open.tenant && agent.record.pools.contains(&pool.name)
+            };
             let anyone = self.agents.values().any(|agent| in_pool(&agent));
             let label = self.queues.labels(open.queue).iter().find(|(k, v)| {
                 !self.agents.values().filter(in_pool).any(|agent| agent.record.labels.get(*k) == Some(v))

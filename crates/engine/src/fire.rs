@@ -1,38 +1,39 @@
 //! Planned times become instances: ahead of their time when all is well, by the misfire rule when it is not.
 //! Never decides whether an instance may start: that is `launch`.
+//!
+//! There is no cursor per job: the shard's horizon says up to where everything is decided, and a round of planning may
+//! take many commits before the horizon moves. What such a round has decided must therefore be seen from the open
+//! instances alone: until the horizon has passed it, nothing it made starts or ends, and times that became no
+//! instance are written together with the horizon.
 
 use std::sync::Arc;
 
-use model::{
-    Actor, AgentId, AttemptId, Cause, ContentId, InstanceId, JobId, MisfireRule, Part, SkipReason, Span, State,
-    Timestamp, When,
-};
+use model::{Actor, Cause, ContentId, InstanceId, JobId, SkipReason, Span, Timestamp, When};
 
-use crate::change::{Change, Created, Fate, Gap, Row};
+use crate::change::{Change, Fate};
 use crate::effect::Decisions;
-use crate::open::{Open, Phase};
+use crate::make::Making;
+use crate::missed::Missed;
 use crate::plan::Compiled;
 use crate::shard::{AHEAD, SLICE, Shard};
 
-/// `misfire: all` makes up for at most this many of the latest missed times.
-pub const FIRE_ALL_MAX: usize = 1_000;
+/// How many planned times one step looks at, so that a year of downtime is many short steps.
+const LOOKS: u32 = 50_000;
 
-/// An instance about to be made.
-pub(crate) struct Making {
-    pub planned: Timestamp,
-    pub cause: Cause,
-    pub params: Option<ContentId>,
-    pub part: Part,
-    pub parent: Option<InstanceId>,
-    /// Where it must go, for shards of a broadcast.
-    pub pinned: Option<AgentId>,
-    /// A number promised already.
-    pub number: Option<InstanceId>,
+/// What one step may still do.
+pub(crate) struct Budget {
+    pub looks: u32,
+    /// No more changes than this are gathered.
+    pub changes: usize,
 }
 
-impl Making {
-    pub(crate) fn planned(planned: Timestamp, cause: Cause) -> Making {
-        Making { planned, cause, params: None, part: Part::WHOLE, parent: None, pinned: None, number: None }
+impl Budget {
+    pub(crate) fn unbounded() -> Budget {
+        Budget { looks: u32::MAX, changes: usize::MAX }
+    }
+
+    fn is_spent(&self, out: &Decisions) -> bool {
+        self.looks == 0 || out.changes.len() >= self.changes
     }
 }
 
@@ -43,12 +44,14 @@ impl Shard {
         if until <= self.horizon && self.planning.is_empty() {
             return;
         }
-        let before = out.changes.len();
+        let mut budget = Budget { looks: LOOKS, changes: out.changes.len() + SLICE };
         loop {
-            while let Some(job) = self.planning.pop_front() {
-                self.fire(job, until, now, out);
-                if out.changes.len() - before >= SLICE || self.ids.left() < SLICE as i64 * 4 {
+            while let Some(job) = self.planning.front().copied() {
+                if budget.is_spent(out) || self.ids_run_low() {
                     return;
+                }
+                if self.fire(job, until, now, &mut budget, out) {
+                    self.planning.pop_front();
                 }
             }
             match self.wheel.take(until) {
@@ -57,84 +60,121 @@ impl Shard {
             }
         }
         self.horizon = self.horizon.max(until);
+        out.changes.extend(std::mem::take(&mut self.unwritten).into_values().flatten());
     }
 
-    /// Decides every planned time of one job up to `until`.
-    pub(crate) fn fire(&mut self, id: JobId, until: Timestamp, now: Timestamp, out: &mut Decisions) {
+    /// Planning waits for the next block rather than use up what reports may need.
+    pub(crate) fn ids_run_low(&self) -> bool {
+        self.ids.left() < SLICE as i64 * 4
+    }
+
+    /// Decides every planned time of one job up to `until`; false if the budget ran out before.
+    pub(crate) fn fire(
+        &mut self,
+        id: JobId,
+        until: Timestamp,
+        now: Timestamp,
+        budget: &mut Budget,
+        out: &mut Decisions,
+    ) -> bool {
         self.blamed = Some(id);
-        let Some(job) = self.jobs.get(&id) else { return };
-        if !job.plans() || self.tick_is_stale(job.wake, until) {
-            return;
+        let Some(job) = self.jobs.get(&id) else { return true };
+        if !job.plans() || (!self.counting.contains_key(&id) && self.tick_is_stale(job.wake, until)) {
+            return true;
         }
         let rule = Arc::clone(&job.rule);
         #[cfg(feature = "faults")]
         assert!(rule.rule.priority != crate::PANICKING_PRIORITY, "a job made to break the engine");
-        let late_since = now - rule.rule.trigger.misfire.grace;
-        let missed = self.take_times(id, late_since.min(until));
-        if !missed.is_empty() {
-            self.misfire(id, &missed, now, out);
+        let late = (now - rule.rule.trigger.misfire.grace - Span(1)).min(until);
+        let mut missed = self.counting.remove(&id).unwrap_or_default();
+        if !self.count_missed(id, late, &mut missed, &mut budget.looks) {
+            self.counting.insert(id, missed);
+            return false;
         }
-        for planned in self.take_times(id, until) {
-            self.create(id, Making::planned(planned, Cause::Planned), now, out);
+        let before = out.changes.len();
+        // A time somebody asked for by hand, or whose instance is to end before it starts, has its entry.
+        let taken = self.taken_ahead(id);
+        let mut made = missed.count > 0 && self.misfire(id, missed, now, out);
+        while let Some(planned) = self.jobs[&id].wake.filter(|wake| *wake <= until && !budget.is_spent(out)) {
+            budget.looks -= 1;
+            self.take_time(id);
+            if !taken.contains(&planned) {
+                self.create(id, Making::planned(planned, Cause::Planned), now, out);
+                made = true;
+            }
         }
         self.count(id, out);
-        let job = &self.jobs[&id];
-        if let Some(wake) = job.wake {
+        if made || until <= self.horizon {
+            self.write_now(id, before, out);
+        } else if out.changes.len() > before {
+            self.unwritten.entry(id).or_default().extend(out.changes.drain(before..));
+        }
+        let Some(wake) = self.jobs[&id].wake else { return true };
+        let done = wake > until;
+        if done {
             self.wheel.insert(wake, id);
         }
+        done
     }
 
-    /// Takes the job's planned times up to `until` off its plan.
-    fn take_times(&mut self, id: JobId, until: Timestamp) -> Vec<Timestamp> {
+    /// Planned times not taken off the plan yet that have an instance already.
+    fn taken_ahead(&self, id: JobId) -> Vec<Timestamp> {
+        let job = &self.jobs[&id];
+        let (Some(live), Some(wake)) = (job.live.as_ref(), job.wake) else { return Vec::new() };
+        live.scheduled.iter().map(|id| self.open[id].planned).filter(|planned| *planned >= wake).collect()
+    }
+
+    /// What was put off for this job is written after all, before what follows it.
+    pub(crate) fn write_now(&mut self, id: JobId, at: usize, out: &mut Decisions) {
+        if let Some(changes) = self.unwritten.remove(&id) {
+            out.changes.splice(at..at, changes);
+        }
+    }
+
+    /// Takes the next planned time off the job's plan.
+    fn take_time(&mut self, id: JobId) {
         let job = self.jobs.get_mut(&id).expect("asked about a known job");
-        let mut times = Vec::new();
-        while let Some(planned) = job.wake.filter(|wake| *wake <= until) {
-            times.push(planned);
-            if job.rule.rule.trigger.count_max.is_some() {
-                job.fired += 1;
-            }
-            job.wake = job.next_after(planned);
+        let planned = job.wake.expect("there is a next time");
+        if job.rule.rule.trigger.count_max.is_some() {
+            job.fired += 1;
         }
-        times
+        job.wake = job.next_after(planned);
     }
 
-    fn misfire(&mut self, id: JobId, missed: &[Timestamp], now: Timestamp, out: &mut Decisions) {
-        let rule = self.jobs[&id].rule.rule.trigger.misfire.rule;
-        let (last, earlier) = missed.split_last().expect("called with at least one time");
-        let late =
-            |planned: &Timestamp| format!("its time passed {} before any server could act on it", now - *planned);
-        match rule {
-            MisfireRule::Skip => self.gap(id, missed, Fate::Missed, late(last), out),
-            MisfireRule::Once => {
-                let cause = Cause::Misfire { missed: missed.len() as u64 };
-                let instance = self.create(id, Making::planned(*last, cause), now, out);
-                self.gap(id, earlier, Fate::Merged(instance), format!("made up for by instance {instance}"), out);
+    /// Takes the job's planned times up to `until` off its plan, only counting them; false if there are too many for
+    /// one step.
+    pub(crate) fn count_missed(&mut self, id: JobId, until: Timestamp, missed: &mut Missed, looks: &mut u32) -> bool {
+        let job = self.jobs.get_mut(&id).expect("asked about a known job");
+        let trigger = &job.rule.rule.trigger;
+        if let (Some(every), Some(first), None) = (job.rule.beat(), job.wake, trigger.count_max) {
+            let until = trigger.end.map_or(until, |end| until.min(end - Span(1)));
+            if first <= until {
+                missed.extend(first, every, until);
+                job.wake = job.next_after(missed.last);
             }
-            MisfireRule::All => {
-                let (dropped, kept) = missed.split_at(missed.len().saturating_sub(FIRE_ALL_MAX));
-                let why = format!("more than {FIRE_ALL_MAX} times were missed at once");
-                self.gap(id, dropped, Fate::Missed, why, out);
-                for planned in kept {
-                    self.create(id, Making::planned(*planned, Cause::Misfire { missed: 1 }), now, out);
-                }
+            return true;
+        }
+        while let Some(planned) = self.jobs[&id].wake.filter(|wake| *wake <= until) {
+            if *looks == 0 {
+                return false;
             }
+            *looks -= 1;
+            missed.add(planned);
+            self.take_time(id);
         }
-    }
-
-    fn gap(&mut self, id: JobId, times: &[Timestamp], fate: Fate, why: String, out: &mut Decisions) {
-        if let (Some(first), Some(last)) = (times.first(), times.last()) {
-            let tenant = self.jobs[&id].tenant;
-            let (first, last, count) = (*first, *last, times.len() as u64);
-            out.change(Change::Gap(Gap { job: id, tenant, first, last, count, fate, why }));
-        }
+        true
     }
 
     /// Times that passed while the job was in quarantine are nobody's: say so, and go on from now.
     pub(crate) fn skip_held_times(&mut self, id: JobId, out: &mut Decisions) {
-        let horizon = self.horizon;
-        let times = self.take_times(id, horizon);
-        let why = "the job was in quarantine".to_string();
-        self.gap(id, &times, Fate::Skipped(SkipReason::Quarantined), why, out);
+        let mut missed = self.counting.remove(&id).unwrap_or_default();
+        self.count_missed(id, self.horizon, &mut missed, &mut u32::MAX.clone());
+        if missed.count > 0 {
+            let why = "the job was in quarantine".to_string();
+            let (first, last, count) = (missed.first, missed.last, missed.count);
+            self.gap(id, (first, last, count), Fate::Skipped(SkipReason::Quarantined), why, out);
+            self.count(id, out);
+        }
     }
 
     fn count(&mut self, id: JobId, out: &mut Decisions) {
@@ -144,104 +184,43 @@ impl Shard {
         }
     }
 
-    /// Makes an instance of a job as the job is now, and starts it if its time has come.
-    pub(crate) fn create(&mut self, id: JobId, making: Making, now: Timestamp, out: &mut Decisions) -> InstanceId {
-        let job = self.jobs.get_mut(&id).expect("instances are made of known jobs");
-        let number = making.number.map_or_else(|| self.ids.take(), |number| number.0);
-        let jitter = if making.part == Part::WHOLE { job.rule.jitter(id, making.planned) } else { Span::ZERO };
-        let open = Open {
-            id: InstanceId(number),
-            tenant: job.tenant,
-            job: id,
-            version: job.version,
-            planned: making.planned,
-            due: making.planned + jitter,
-            part: making.part,
-            parent: making.parent,
-            cause: making.cause,
-            params: making.params,
-            rule: Arc::clone(&job.rule),
-            queue: job.queue,
-            attempt: AttemptId(number),
-            attempt_no: 1,
-            retries_used: 0,
-            redelivered: 0,
-            target: making.pinned,
-            phase: Phase::Scheduled,
-            ordered_at: None,
-            started_at: None,
-            stopping: None,
-            uncertain: None,
-            fresh: true,
-            flush_due: false,
-        };
-        self.admit_new(open, making.pinned, now, out)
-    }
-
-    fn admit_new(
-        &mut self,
-        mut open: Open,
-        pinned: Option<AgentId>,
-        now: Timestamp,
-        out: &mut Decisions,
-    ) -> InstanceId {
-        let (id, job, due) = (open.id, open.job, open.due);
-        match pinned {
-            Some(agent) => {
-                open.queue = self.queues.intern_pinned(open.tenant, &open.rule.rule.pool, agent, &self.agents)
-            }
-            None => open.target = self.propose(&open),
-        }
-        let at = out.changes.len();
-        out.change(Change::Created(created(&open, now)));
-        self.attempts.insert(open.attempt, id);
-        let is_child = open.is_child();
-        self.open.insert(id, open);
-        self.set_deadlines(id);
-        if is_child {
-            self.enqueue(id, now, out);
-        } else if due <= now {
-            self.launch(id, now, out);
-        } else {
-            self.due.entry(due).or_default().push(id);
-            self.jobs.get_mut(&job).expect("just used").live().scheduled.push(id);
-        }
-        // What became of it in this very step goes into its first row.
-        if let Some(open) = self.open.get_mut(&id) {
-            open.fresh = false;
-            if let Change::Created(row) = &mut out.changes[at] {
-                row.state = open.state();
-                row.target = open.target;
-            }
-        }
-        id
-    }
-
-    /// A planned time for something that has none of its own: now, or just after the last one handed out.
+    /// A planned time for something that has none of its own: now, or the next instant that is nobody's.
     pub(crate) fn moment(&mut self, id: JobId, now: Timestamp) -> Timestamp {
-        let job = self.jobs.get_mut(&id).expect("asked about a known job");
+        let job = &self.jobs[&id];
         let mut moment = now.max(job.last_made + Span(1));
-        // Cron names whole seconds; an instance of its own moment must not sit on one of those.
-        if moment.0 % 1_000_000 == 0 {
+        // Cron names whole seconds, and the job may have been one: stay off those in any case.
+        while moment.0 % 1_000_000 == 0 || job.names(moment) || job.has_scheduled(moment, &self.open) {
             moment += Span(1);
         }
-        job.last_made = moment;
+        self.jobs.get_mut(&id).expect("just looked up").last_made = moment;
         moment
     }
 
-    /// A job that runs so long after its previous end always has its next instance in the books.
-    pub(crate) fn schedule_delay(&mut self, id: JobId, ended: Timestamp, now: Timestamp, out: &mut Decisions) {
+    /// A job that runs so long after its previous end always has its next instance in the books, for a time after
+    /// `taken`.
+    pub(crate) fn schedule_delay(
+        &mut self,
+        id: JobId,
+        ended: Timestamp,
+        taken: Timestamp,
+        now: Timestamp,
+        out: &mut Decisions,
+    ) {
         let Some(job) = self.jobs.get_mut(&id) else { return };
         let When::Delay { delay } = job.rule.rule.trigger.when else { return };
         let trigger = &job.rule.rule.trigger;
         let exhausted = trigger.count_max.is_some_and(|max| job.fired >= max);
-        let planned = (ended + delay).max(trigger.start.unwrap_or(Timestamp::MIN)).max(job.last_made + Span(1));
-        let over = trigger.end.is_some_and(|end| planned >= end);
-        let has_next = job.live.as_ref().is_some_and(|live| !live.scheduled.is_empty());
-        if exhausted || over || has_next || !job.plans() {
+        if exhausted || !job.plans() || job.chain_goes_on(&self.open) {
             return;
         }
-        job.last_made = planned;
+        let earliest = trigger.start.unwrap_or(Timestamp::MIN).max(taken.max(job.last_made) + Span(1));
+        let mut planned = (ended + delay).max(earliest);
+        while job.has_scheduled(planned, &self.open) {
+            planned += Span(1);
+        }
+        if trigger.end.is_some_and(|end| planned >= end) {
+            return;
+        }
         if trigger.count_max.is_some() {
             job.fired += 1;
         }
@@ -259,28 +238,10 @@ impl Shard {
         now: Timestamp,
         out: &mut Decisions,
     ) -> InstanceId {
+        let given = planned.is_some();
         let planned = planned.unwrap_or_else(|| self.moment(id, now));
-        let mut making = Making::planned(planned, Cause::Manual(by));
-        making.params = params;
-        making.number = number;
+        let making = Making { planned, cause: Cause::Manual(by), params, number, at_once: !given };
         self.create(id, making, now, out)
-    }
-}
-
-fn created(open: &Open, at: Timestamp) -> Created {
-    Created {
-        row: Row { id: open.id, planned: open.planned },
-        tenant: open.tenant,
-        job: open.job,
-        version: open.version,
-        part: open.part,
-        parent: open.parent,
-        cause: open.cause.clone(),
-        params: open.params,
-        state: State::Scheduled,
-        attempt: open.attempt,
-        target: open.target,
-        at,
     }
 }
 

@@ -3,8 +3,10 @@
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-use model::{ContentId, InstanceId, JobId, JobMode, TenantId, Timestamp, VersionId, When};
+use model::{ContentId, InstanceId, JobId, JobMode, Span, TenantId, Timestamp, VersionId, When};
+use rustc_hash::FxHashMap;
 
+use crate::open::Open;
 use crate::plan::Compiled;
 use crate::queue::QueueId;
 use crate::shard::Shard;
@@ -25,7 +27,7 @@ pub(crate) struct Job {
     pub fired: u64,
     /// Whose turn it is, for round routes.
     pub turn: u32,
-    /// The latest planned time handed out for an instance without a plan of its own.
+    /// No planned time that had passed when it was made or launched is later than this.
     pub last_made: Timestamp,
     /// Set while it is in quarantine.
     pub held: Option<Box<str>>,
@@ -41,6 +43,13 @@ pub(crate) struct Live {
     pub active: Vec<InstanceId>,
     /// Their time has come and the overlap rule holds them back.
     pub waiting: VecDeque<InstanceId>,
+}
+
+/// Takes one out of a list that keeps its order.
+pub(crate) fn remove_from(list: &mut Vec<InstanceId>, id: InstanceId) {
+    if let Some(at) = list.iter().position(|other| *other == id) {
+        list.remove(at);
+    }
 }
 
 pub struct LoadedJob {
@@ -77,6 +86,24 @@ impl Job {
         if exhausted { None } else { self.rule.next_after(t.max(self.since), self.since) }
     }
 
+    /// Whether its own trigger plans this instant.
+    pub(crate) fn names(&self, planned: Timestamp) -> bool {
+        planned > self.since && self.rule.next_after(planned - Span(1), self.since) == Some(planned)
+    }
+
+    /// Whether an instance of this planned time waits for it.
+    pub(crate) fn has_scheduled(&self, planned: Timestamp, open: &FxHashMap<InstanceId, Open>) -> bool {
+        let live = self.live.as_ref();
+        live.is_some_and(|live| live.scheduled.iter().any(|id| open[id].planned == planned))
+    }
+
+    /// The next of a chain is in the books, or will be when what is open ends.
+    pub(crate) fn chain_goes_on(&self, open: &FxHashMap<InstanceId, Open>) -> bool {
+        self.live.as_ref().is_some_and(|live| {
+            !live.active.is_empty() || !live.waiting.is_empty() || live.scheduled.iter().any(|id| open[id].by_trigger())
+        })
+    }
+
     pub(crate) fn follows(&self) -> Option<(JobId, model::On)> {
         match self.rule.rule.trigger.when {
             When::After { job, on } => Some((job, on)),
@@ -86,8 +113,8 @@ impl Job {
 }
 
 impl Shard {
-    pub(crate) fn admit_loaded_job(&mut self, job: LoadedJob, held: Option<String>) {
-        let queue = self.queues.intern(job.tenant, &job.rule.rule.pool, &self.agents);
+    pub(crate) fn admit_loaded_job(&mut self, job: LoadedJob, held: Option<String>, now: Timestamp) {
+        let queue = self.queues.intern(job.tenant, job.id, &job.rule.rule, None, &self.agents);
         let slot = Job {
             tenant: job.tenant,
             version: job.version,
@@ -101,7 +128,8 @@ impl Shard {
             wake: None,
             fired: job.fired,
             turn: 0,
-            last_made: Timestamp::MIN,
+            // What was made before the load is not all known: nothing is made for an instant up to it.
+            last_made: now,
             held: held.map(Into::into),
             live: None,
         };
@@ -111,6 +139,9 @@ impl Shard {
     /// Takes a job up from the horizon on: what is planned up to it is decided already.
     pub(crate) fn place_in_wheel(&mut self, id: JobId, mut job: Job) {
         job.wake = if job.plans() { job.next_after(self.horizon) } else { None };
+        if job.held.is_some() {
+            self.unasked.insert(id);
+        }
         if let Some(wake) = job.wake {
             self.wheel.insert(wake, id);
         }

@@ -1,10 +1,11 @@
 //! Whether an instance whose time has come may start: overlap and the job's own limits. Never picks an agent.
 
-use model::{Actor, Cause, Ending, InstanceId, JobId, MisfireRule, Overlap, SkipReason, Timestamp, Why};
+use model::{Actor, Cause, Ending, InstanceId, JobId, MisfireRule, Overlap, Part, SkipReason, State, Timestamp, Why};
 
 use crate::effect::Decisions;
+use crate::jobs::remove_from;
 use crate::open::Phase;
-use crate::shard::Shard;
+use crate::shard::{SLICE, Shard};
 
 enum Admission {
     Go,
@@ -15,40 +16,56 @@ enum Admission {
 }
 
 impl Shard {
+    /// Starts what is due, a slice at a time.
     pub(crate) fn launch_due(&mut self, now: Timestamp, out: &mut Decisions) {
         // What is planned beyond the horizon may not be complete; nothing of it starts before it is.
-        while let Some(first) = self.due.first_entry().filter(|first| *first.key() <= now) {
-            if *first.key() > self.horizon {
-                return;
+        let until = now.min(self.horizon);
+        let mut launched = 0;
+        while let Some(first) = self.due.first_entry().filter(|first| *first.key() <= until) {
+            let ids = first.remove();
+            launched += ids.len();
+            for id in ids {
+                self.come_due(id, now, out);
             }
-            for id in first.remove() {
-                if let Some(open) = self.open.get(&id)
-                    && open.phase == Phase::Scheduled
-                {
-                    self.blamed = Some(open.job);
-                    let late = now - open.due;
-                    let missed = open.cause == Cause::Planned && open.rule.is_misfire(late);
-                    self.unschedule(id);
-                    if missed && self.open[&id].rule.rule.trigger.misfire.rule == MisfireRule::Skip {
-                        let why = Why::Misfire { late }.to_string();
-                        self.finish(id, Ending::Skipped(SkipReason::Misfire), None, Some(why), now, out);
-                    } else {
-                        self.launch(id, now, out);
-                    }
-                }
+            if launched >= SLICE {
+                return;
             }
         }
     }
 
-    fn unschedule(&mut self, id: InstanceId) {
-        let job = self.open[&id].job;
+    fn come_due(&mut self, id: InstanceId, now: Timestamp, out: &mut Decisions) {
+        let Some(open) = self.open.get_mut(&id).filter(|open| open.phase == Phase::Scheduled) else { return };
+        self.blamed = Some(open.job);
+        open.phase = Phase::Waiting;
+        let (job, target, stopped) = (open.job, open.target, open.stopping.as_ref().map(|(by, _)| by.clone()));
+        let rule = &open.rule;
+        // Only what nobody has looked at yet can have been missed.
+        let (untouched, late) = (open.written == State::Scheduled, now - open.due);
+        let skips = open.cause == Cause::Planned && rule.rule.trigger.misfire.rule == MisfireRule::Skip;
+        let missed = untouched && skips && rule.is_misfire(late);
+        self.forget_proposal(target);
         if let Some(live) = self.jobs.get_mut(&job).and_then(|job| job.live.as_mut()) {
-            live.scheduled.retain(|scheduled| *scheduled != id);
+            remove_from(&mut live.scheduled, id);
+        }
+        if let Some(by) = stopped {
+            self.finish(id, Ending::Stopped(by), None, None, now, out);
+        } else if missed {
+            let why = Why::Misfire { late }.to_string();
+            self.finish(id, Ending::Skipped(SkipReason::Misfire), None, Some(why), now, out);
+        } else if untouched {
+            self.launch(id, now, out);
+        } else {
+            self.relaunch(id, now, out);
         }
     }
 
     pub(crate) fn launch(&mut self, id: InstanceId, now: Timestamp, out: &mut Decisions) {
-        let job = self.open[&id].job;
+        let open = self.open.get_mut(&id).expect("being launched");
+        open.phase = Phase::Waiting;
+        let (job, planned) = (open.job, open.planned);
+        if let Some(job) = self.jobs.get_mut(&job) {
+            job.last_made = job.last_made.max(planned);
+        }
         match self.admission(id) {
             Admission::Go => self.let_through(job, id, now, out),
             Admission::Wait => self.hold_back(job, id, now),
@@ -65,9 +82,27 @@ impl Shard {
         }
     }
 
+    /// The same for one that was let in before, so that the overlap rule may make it wait but not turn it away.
+    pub(crate) fn relaunch(&mut self, id: InstanceId, now: Timestamp, out: &mut Decisions) {
+        let open = self.open.get_mut(&id).expect("being launched");
+        open.phase = Phase::Waiting;
+        let job = open.job;
+        if !open.is_listed() {
+            return self.enqueue(id, now, out);
+        }
+        match self.admission(id) {
+            Admission::Go => self.let_through(job, id, now, out),
+            Admission::Wait | Admission::Skip(_) | Admission::Replace => self.hold_back(job, id, now),
+        }
+    }
+
     fn admission(&self, id: InstanceId) -> Admission {
         let open = &self.open[&id];
-        let Some(live) = self.jobs.get(&open.job).and_then(|job| job.live.as_ref()) else { return Admission::Go };
+        let Some(job) = self.jobs.get(&open.job) else { return Admission::Go };
+        if job.held.is_some() {
+            return Admission::Wait;
+        }
+        let Some(live) = job.live.as_ref() else { return Admission::Go };
         let rule = &open.rule.rule;
         let Some(holder) = live.active.first() else { return Admission::Go };
         let at_once = live.active.len() as u32;
@@ -93,7 +128,10 @@ impl Shard {
     }
 
     fn hold_back(&mut self, job: JobId, id: InstanceId, now: Timestamp) {
-        self.open.get_mut(&id).expect("being launched").phase = Phase::Waiting;
+        let open = self.open.get_mut(&id).expect("being launched");
+        open.phase = Phase::Waiting;
+        // Whoever waits goes wherever there is room then.
+        open.target = open.target.filter(|_| open.part != Part::WHOLE);
         if let Some(job) = self.jobs.get_mut(&job) {
             job.live().waiting.push_back(id);
         }
@@ -101,8 +139,9 @@ impl Shard {
     }
 
     fn make_room(&mut self, job: JobId, newcomer: InstanceId, now: Timestamp, out: &mut Decisions) {
-        let Some(live) = self.jobs.get(&job).and_then(|job| job.live.as_ref()) else { return };
-        let (active, waiting) = (live.active.clone(), live.waiting.clone());
+        let Some(live) = self.jobs.get_mut(&job).and_then(|job| job.live.as_mut()) else { return };
+        // Out of the line first, or the end of one would let the next go.
+        let (active, waiting) = (live.active.clone(), std::mem::take(&mut live.waiting));
         for id in waiting {
             let why = Why::OverlapSkipped { holder: newcomer }.to_string();
             self.finish(id, Ending::Skipped(SkipReason::Overlap), None, Some(why), now, out);

@@ -3,6 +3,7 @@
 
 mod agents;
 mod alarm;
+mod audit;
 mod cancel;
 pub mod change;
 mod claims;
@@ -16,6 +17,8 @@ mod ids;
 pub mod input;
 mod jobs;
 mod launch;
+mod make;
+mod missed;
 mod open;
 mod place;
 pub mod plan;
@@ -27,10 +30,10 @@ mod wheel;
 
 pub use change::{Change, Claim, ClaimAnswer, ClaimName, Commit, Row};
 pub use effect::{Decisions, Effect, Order, Refusal, Reply, WhyReply};
-pub use fire::FIRE_ALL_MAX;
 pub use ids::BLOCK;
 pub use input::{Caller, Command, Input};
 pub use jobs::LoadedJob;
+pub use missed::FIRE_ALL_MAX;
 pub use place::ORDER_LIFE;
 pub use plan::{Compiled, PlanError};
 pub use queue::AGEING;

@@ -22,6 +22,8 @@ pub(crate) struct Open {
     pub due: Timestamp,
     pub part: Part,
     pub parent: Option<InstanceId>,
+    /// A share of a broadcast that is over: it runs once more, by itself.
+    pub alone: bool,
     pub cause: Cause,
     pub params: Option<ContentId>,
     /// The rule it is frozen with.
@@ -32,14 +34,18 @@ pub(crate) struct Open {
     /// Retries of the job's policy used so far; redeliveries are not among them.
     pub retries_used: u32,
     pub redelivered: u32,
-    /// The agent its row names: proposed, or ordered.
+    /// The agent it is proposed for, ordered to, or (a shard of a broadcast) bound to.
     pub target: Option<AgentId>,
+    /// What its row says. Only a scheduled row may have been sent since without a further word on disk.
+    pub written: State,
     pub phase: Phase,
     pub ordered_at: Option<Timestamp>,
     pub started_at: Option<Timestamp>,
     pub stopping: Option<(Actor, Timestamp)>,
     pub uncertain: Option<Uncertain>,
-    /// Its row is not committed yet: it can still be written as it will be.
+    /// When its agent is asked again to end it.
+    pub overdue_at: Option<Timestamp>,
+    /// Its row is not written yet: it can still be written as it will be.
     pub fresh: bool,
     /// A flush of its progress is pending.
     pub flush_due: bool,
@@ -74,6 +80,34 @@ pub(crate) enum Phase {
 }
 
 impl Open {
+    /// One share of this broadcast, frozen with what the whole is frozen with.
+    pub(crate) fn shard(&self, id: InstanceId, part: Part, agent: AgentId) -> Open {
+        Open {
+            id,
+            part,
+            parent: Some(self.id),
+            alone: false,
+            cause: Cause::Shard(self.id),
+            rule: Arc::clone(&self.rule),
+            due: self.planned,
+            attempt: AttemptId(id.0),
+            attempt_no: 1,
+            retries_used: 0,
+            redelivered: 0,
+            target: Some(agent),
+            written: State::Ready,
+            phase: Phase::Waiting,
+            ordered_at: None,
+            started_at: None,
+            stopping: None,
+            uncertain: None,
+            overdue_at: None,
+            fresh: true,
+            flush_due: false,
+            ..*self
+        }
+    }
+
     pub(crate) fn row(&self) -> Row {
         Row { id: self.id, planned: self.planned }
     }
@@ -100,8 +134,19 @@ impl Open {
         }
     }
 
+    /// Its agent should have ended it by its timeout.
+    pub(crate) fn is_overdue(&self, now: Timestamp) -> bool {
+        let ordered = self.ordered_at.zip(self.rule.rule.timeout);
+        ordered.is_some_and(|(ordered_at, timeout)| now >= ordered_at + timeout)
+    }
+
     pub(crate) fn is_child(&self) -> bool {
         self.part != Part::WHOLE
+    }
+
+    /// Judged by the overlap rule, and so in its job's lists: shares come in with their broadcast.
+    pub(crate) fn is_listed(&self) -> bool {
+        !self.is_child() || self.alone
     }
 
     /// Fired by its own trigger, so that a change of the job takes it back while its time has not come.

@@ -1,11 +1,13 @@
 //! Picks an agent for an instance that may start, and orders it there. Never talks to one.
 
-use model::{AgentId, Exclusive, InstanceId, Part, Route, Span, Timestamp};
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+
+use model::{AgentId, Exclusive, InstanceId, JobId, Part, Route, Span, State, Timestamp};
 
 use crate::agents::Agent;
 use crate::change::Change;
 use crate::effect::{Decisions, Effect, Order};
-use crate::fire::Making;
 use crate::open::{Open, Phase};
 use crate::plan::chance;
 use crate::queue::QueueId;
@@ -13,8 +15,6 @@ use crate::shard::Shard;
 
 /// An order may start this long after it was sent; then it is void, wherever it is.
 pub const ORDER_LIFE: Span = Span::secs(30);
-/// How far behind the head of a line to look for one that can go, when the head waits for something of its own.
-const LOOK: usize = 64;
 
 impl Shard {
     /// Puts an instance in line for an agent, and past the line if nobody is in it.
@@ -25,31 +25,34 @@ impl Shard {
         }
         let open = self.open.get_mut(&id).expect("being placed");
         open.phase = Phase::Queued { since: now };
-        let (priority, since) = (open.rule.rule.priority, now);
-        self.queues.push(queue, priority, since, id);
+        // Whoever waits goes wherever there is room then.
+        open.target = open.target.filter(|_| open.part != Part::WHOLE);
+        self.queues.push(queue, open.rule.rule.priority, now, id);
         self.flush_later(id, now);
     }
 
-    /// Somebody may be able to go now.
-    pub(crate) fn drain(&mut self, queue: QueueId, now: Timestamp, out: &mut Decisions) {
-        while !self.queues.is_empty(queue) && self.queues.has_room(queue) {
-            let placed = self.queues.front(queue, LOOK).into_iter().any(|id| {
-                let (priority, since) = self.place_in_line(id);
-                let placed = self.try_place(id, now, out);
-                if placed {
-                    self.queues.remove(queue, priority, since, id);
-                }
-                placed
-            });
-            if !placed {
-                break;
+    /// Lets go from these lines who can, the best of all heads first.
+    fn drain(&mut self, lines: Vec<QueueId>, enough: impl Fn(&Shard) -> bool, now: Timestamp, out: &mut Decisions) {
+        let head = |shard: &Shard, line| shard.queues.head(line).map(|head| Reverse((head, line)));
+        let mut heads: BinaryHeap<_> = lines.into_iter().filter_map(|line| head(self, line)).collect();
+        while let Some(Reverse((_, line))) = heads.pop() {
+            if enough(self) {
+                return;
+            }
+            let Some((_, id)) = self.queues.head(line) else { continue };
+            let (priority, since) = self.place_in_line(id);
+            self.blamed = Some(self.open[&id].job);
+            if self.try_place(id, now, out) {
+                self.queues.remove(line, priority, since, id);
+                heads.extend(head(self, line));
             }
         }
     }
 
     pub(crate) fn drain_all(&mut self, now: Timestamp, out: &mut Decisions) {
-        for queue in self.queues.with_waiting() {
-            self.drain(queue, now, out);
+        if self.queues.waiting() > 0 {
+            let lines = self.queues.with_waiting().collect();
+            self.drain(lines, |_| false, now, out);
         }
     }
 
@@ -61,20 +64,18 @@ impl Shard {
         if self.queues.limits_bind(queue) {
             return self.drain_all(now, out);
         }
-        for queue in self.queues.with_waiting() {
-            if self.queues.get(queue).members.contains(&agent) {
-                self.drain(queue, now, out);
-            }
-        }
+        let takes = |line: &QueueId| self.queues.get(*line).members.contains(&agent);
+        let lines = self.queues.with_waiting().filter(takes).collect();
+        let full = |shard: &Shard| shard.agents.get(&agent).is_none_or(|agent| !agent.has_slot());
+        self.drain(lines, full, now, out);
     }
 
     pub(crate) fn place_in_line(&self, id: InstanceId) -> (i32, Timestamp) {
         let open = &self.open[&id];
-        let since = match open.phase {
-            Phase::Queued { since } => since,
-            _ => open.due,
-        };
-        (open.rule.rule.priority, since)
+        match open.phase {
+            Phase::Queued { since } => (open.rule.rule.priority, since),
+            _ => unreachable!("only those in line have a place there"),
+        }
     }
 
     fn try_place(&mut self, id: InstanceId, now: Timestamp, out: &mut Decisions) -> bool {
@@ -92,12 +93,30 @@ impl Shard {
         true
     }
 
-    /// Where an instance would go, if its time came now and slots were no question.
-    pub(crate) fn propose(&self, open: &Open) -> Option<AgentId> {
+    /// Where an instance will go when its time comes, unless things change: what is proposed counts as load, or all
+    /// that is due at one instant would go to one agent.
+    pub(crate) fn propose(&mut self, open: &mut Open) {
         if open.rule.rule.pool.route == Route::Broadcast {
-            return None;
+            return;
         }
-        self.pick(open, Agent::has_slot).or_else(|| self.pick(open, |_| true))
+        open.target = self.pick(open, Agent::will_have_slot).or_else(|| self.pick(open, |_| true));
+        if let Some(agent) = open.target {
+            self.agents.get_mut(&agent).expect("picked among the known").proposed += 1;
+            self.next_turn(open.job);
+        }
+    }
+
+    /// A scheduled instance is scheduled no longer.
+    pub(crate) fn forget_proposal(&mut self, target: Option<AgentId>) {
+        if let Some(agent) = target.and_then(|agent| self.agents.get_mut(&agent)) {
+            agent.proposed -= 1;
+        }
+    }
+
+    fn next_turn(&mut self, job: JobId) {
+        if let Some(job) = self.jobs.get_mut(&job) {
+            job.turn = job.turn.wrapping_add(1);
+        }
     }
 
     /// The route's choice among the agents that take work and pass `fits`. What was proposed stays, if it still fits.
@@ -106,15 +125,15 @@ impl Shard {
             let agent = &self.agents[id];
             agent.takes_work() && fits(agent)
         };
-        if let Some(target) = open.target.filter(|target| self.queues.get(open.queue).members.contains(target))
-            && takes(&target)
-        {
+        let members = &self.queues.get(open.queue).members;
+        if let Some(target) = open.target.filter(|target| members.contains(target) && takes(target)) {
             return Some(target);
         }
-        let members = self.queues.get(open.queue).members.iter().copied().filter(takes);
+        let mut members = members.iter().copied().filter(takes);
         match open.rule.rule.pool.route {
-            Route::First | Route::Fixed(_) | Route::Broadcast => members.min(),
-            Route::Last => members.max(),
+            // Members are in the order of their ids.
+            Route::First | Route::Fixed(_) | Route::Broadcast => members.next(),
+            Route::Last => members.next_back(),
             Route::Round => nth(members, self.jobs.get(&open.job).map_or(0, |job| job.turn as usize)),
             Route::Random => nth(members, chance(open.attempt.0 as u64, 0) as usize),
             Route::LeastLoaded => members.min_by_key(|id| self.agents[id].burden()),
@@ -129,18 +148,20 @@ impl Shard {
 
     fn order(&mut self, id: InstanceId, agent: AgentId, now: Timestamp, out: &mut Decisions) {
         let open = self.open.get_mut(&id).expect("being placed");
-        if open.target != Some(agent) && !open.fresh {
+        let as_proposed = open.target == Some(agent);
+        // A scheduled row that names this agent says enough: once its time has come, it may have been sent.
+        if !open.fresh && !(as_proposed && open.written == State::Scheduled) {
             out.change(Change::Placed { row: open.row(), attempt: open.attempt, target: Some(agent) });
+            open.written = State::Dispatched;
         }
         open.target = Some(agent);
         open.phase = Phase::Ordered { agent };
         open.ordered_at = Some(now);
-        open.uncertain = None;
         let (queue, job) = (open.queue, open.job);
         self.queues.occupy(queue);
         self.agents.get_mut(&agent).expect("picked among the known").busy.insert(id);
-        if let Some(job) = self.jobs.get_mut(&job) {
-            job.turn = job.turn.wrapping_add(1);
+        if !as_proposed {
+            self.next_turn(job);
         }
         self.send_order(id, now, out);
         self.flush_later(id, now);
@@ -176,38 +197,31 @@ impl Shard {
 
     /// One child on every agent that takes work, each told its index and the total.
     fn spread(&mut self, id: InstanceId, now: Timestamp, out: &mut Decisions) -> bool {
-        let open = &self.open[&id];
-        let members = self.queues.get(open.queue).members.iter().copied();
+        let members = self.queues.get(self.open[&id].queue).members.iter().copied();
         let agents: Vec<AgentId> = members.filter(|id| self.agents[id].takes_work()).collect();
-        // A removed job makes no more children.
-        if agents.is_empty() || !self.jobs.contains_key(&open.job) {
+        if agents.is_empty() {
             return false;
         }
-        let (job, planned, params, total) = (open.job, open.planned, open.params, agents.len() as u32);
+        let total = agents.len() as u32;
         let open = self.open.get_mut(&id).expect("being placed");
         open.phase = Phase::Spread { open: total, total, failed: 0 };
         open.started_at = Some(now);
-        open.flush_due = false;
-        self.flush_later(id, now);
+        // Its row says so at once: a load counts the shards of what it finds spread.
+        if !open.fresh {
+            self.flush(id, now, out);
+        }
         for (index, agent) in agents.into_iter().enumerate() {
-            let making = Making {
-                planned,
-                cause: model::Cause::Shard(id),
-                params,
-                part: Part::child(index as u32, total),
-                parent: Some(id),
-                pinned: Some(agent),
-                number: None,
-            };
-            self.create(job, making, now, out);
+            let child = InstanceId(self.ids.take());
+            let open = self.open[&id].shard(child, Part::child(index as u32, total), agent);
+            self.admit_child(open, agent, now, out);
         }
         true
     }
 }
 
-fn nth(members: impl Iterator<Item = AgentId> + Clone, turn: usize) -> Option<AgentId> {
+fn nth(mut members: impl Iterator<Item = AgentId> + Clone, turn: usize) -> Option<AgentId> {
     match members.clone().count() {
         0 => None,
-        count => members.clone().nth(turn % count),
+        count => members.nth(turn % count),
     }
 }

@@ -75,6 +75,14 @@ impl Compiled {
         (trigger.end.is_none_or(|end| next < end)).then_some(next)
     }
 
+    /// The beat of a plan that has an even one, so that many instants can be counted at once.
+    pub(crate) fn beat(&self) -> Option<Span> {
+        match self.plan {
+            Plan::Rate { every } => Some(every),
+            Plan::Cron(_) | Plan::Once { .. } | Plan::ByEvents => None,
+        }
+    }
+
     /// How much later than planned an instance starts: fixed by job and planned time, so that it can be told ahead.
     pub fn jitter(&self, job: JobId, planned: Timestamp) -> Span {
         match self.rule.trigger.jitter.0 {

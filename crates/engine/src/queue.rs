@@ -1,9 +1,10 @@
-//! Instances that may start and wait for an agent: one line per pool, labels and pin. Within a line the order is
-//! priority with ageing: a step of priority is worth a fixed time of waiting, so the key never changes.
+//! Instances that may start and wait for an agent. All in one line wait for the same thing, so when the first cannot
+//! go nobody behind it can: a job with a condition of its own has a line of its own. The order is priority with ageing:
+//! a step of priority is worth a fixed time of waiting, so the key never changes.
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use model::{AgentId, InstanceId, PoolRecord, PoolRef, Route, Span, TenantId, Timestamp};
+use model::{AgentId, InstanceId, JobId, PoolRecord, Route, Rule, Span, TenantId, Timestamp};
 use rustc_hash::FxHashMap;
 
 use crate::agents::Agent;
@@ -21,6 +22,8 @@ struct Key {
     labels: BTreeMap<String, String>,
     named: Option<String>,
     pinned: Option<AgentId>,
+    /// Set for a job that may have to wait while others of its pool need not.
+    own: Option<JobId>,
 }
 
 #[derive(Debug)]
@@ -47,6 +50,9 @@ pub(crate) struct Queues {
     pool_by_name: FxHashMap<(TenantId, String), usize>,
     pub global_limit: Option<u32>,
     pub running: u32,
+    /// Lines that are not empty.
+    busy: BTreeSet<QueueId>,
+    waiting: usize,
 }
 
 impl Queues {
@@ -58,6 +64,8 @@ impl Queues {
             pool_by_name: FxHashMap::default(),
             global_limit,
             running: 0,
+            busy: BTreeSet::new(),
+            waiting: 0,
         };
         for pool in pools {
             queues.set_limit(pool.tenant, &pool.name, pool.limit);
@@ -65,27 +73,23 @@ impl Queues {
         queues
     }
 
-    pub(crate) fn intern(&mut self, tenant: TenantId, pool: &PoolRef, agents: &BTreeMap<AgentId, Agent>) -> QueueId {
-        let named = match &pool.route {
-            Route::Fixed(name) => Some(name.clone()),
-            Route::First | Route::Last | Route::Round | Route::Random | Route::LeastLoaded | Route::Broadcast => None,
-        };
-        self.find_or_make(
-            Key { tenant, pool: pool.name.clone(), labels: pool.labels.clone(), named, pinned: None },
-            agents,
-        )
-    }
-
-    pub(crate) fn intern_pinned(
+    /// The line for instances of this job under this rule; `pinned` for a shard of a broadcast.
+    pub(crate) fn intern(
         &mut self,
         tenant: TenantId,
-        pool: &PoolRef,
-        agent: AgentId,
+        job: JobId,
+        rule: &Rule,
+        pinned: Option<AgentId>,
         agents: &BTreeMap<AgentId, Agent>,
     ) -> QueueId {
-        let key =
-            Key { tenant, pool: pool.name.clone(), labels: pool.labels.clone(), named: None, pinned: Some(agent) };
-        self.find_or_make(key, agents)
+        let (named, spreads) = match &rule.pool.route {
+            Route::Fixed(name) => (Some(name.clone()), false),
+            Route::Broadcast => (None, pinned.is_none()),
+            Route::First | Route::Last | Route::Round | Route::Random | Route::LeastLoaded => (None, false),
+        };
+        let own = (spreads || rule.limits.per_agent.is_some()).then_some(job);
+        let (pool, labels) = (rule.pool.name.clone(), rule.pool.labels.clone());
+        self.find_or_make(Key { tenant, pool, labels, named, pinned, own }, agents)
     }
 
     fn find_or_make(&mut self, key: Key, agents: &BTreeMap<AgentId, Agent>) -> QueueId {
@@ -136,22 +140,29 @@ impl Queues {
         self.get(id).key.named.as_deref()
     }
 
-    /// Queues that have somebody waiting.
-    pub(crate) fn with_waiting(&self) -> Vec<QueueId> {
-        (0..self.queues.len() as u32).map(QueueId).filter(|id| !self.get(*id).ready.is_empty()).collect()
+    /// Lines that have somebody waiting.
+    pub(crate) fn with_waiting(&self) -> impl Iterator<Item = QueueId> {
+        self.busy.iter().copied()
     }
 
     pub(crate) fn push(&mut self, id: QueueId, priority: i32, since: Timestamp, instance: InstanceId) {
-        self.queues[id.0 as usize].ready.insert((key(priority, since), instance));
+        let added = self.queues[id.0 as usize].ready.insert((key(priority, since), instance));
+        self.waiting += usize::from(added);
+        self.busy.insert(id);
     }
 
     pub(crate) fn remove(&mut self, id: QueueId, priority: i32, since: Timestamp, instance: InstanceId) {
-        self.queues[id.0 as usize].ready.remove(&(key(priority, since), instance));
+        let line = &mut self.queues[id.0 as usize].ready;
+        let removed = line.remove(&(key(priority, since), instance));
+        if line.is_empty() {
+            self.busy.remove(&id);
+        }
+        self.waiting -= usize::from(removed);
     }
 
-    /// The first few in line, best first.
-    pub(crate) fn front(&self, id: QueueId, most: usize) -> Vec<InstanceId> {
-        self.get(id).ready.iter().take(most).map(|(_, instance)| *instance).collect()
+    /// The first in line, with what it is compared by.
+    pub(crate) fn head(&self, id: QueueId) -> Option<(i64, InstanceId)> {
+        self.get(id).ready.first().copied()
     }
 
     pub(crate) fn is_empty(&self, id: QueueId) -> bool {
@@ -182,7 +193,17 @@ impl Queues {
     }
 
     pub(crate) fn waiting(&self) -> usize {
-        self.queues.iter().map(|queue| queue.ready.len()).sum()
+        self.waiting
+    }
+
+    /// Everyone in every line.
+    pub(crate) fn everyone(&self) -> impl Iterator<Item = (QueueId, InstanceId)> {
+        let lines = self.queues.iter().enumerate();
+        lines.flat_map(|(at, line)| line.ready.iter().map(move |(_, instance)| (QueueId(at as u32), *instance)))
+    }
+
+    pub(crate) fn pools_running(&self) -> impl Iterator<Item = (usize, u32)> {
+        self.pools.iter().enumerate().map(|(at, pool)| (at, pool.running))
     }
 
     pub(crate) fn running(&self) -> usize {

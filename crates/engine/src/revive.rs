@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use model::{AttemptId, Instance, InstanceId, Part, Route, Span, State, Timestamp, When};
+use model::{AttemptId, Instance, InstanceId, JobId, Part, Span, State, Timestamp, When};
 use rustc_hash::FxHashMap;
 
 use crate::alarm::Alarm;
@@ -42,68 +42,98 @@ impl Shard {
     fn reopen_one(&mut self, instance: Instance, rule: Arc<Compiled>, spread: Option<Phase>, now: Timestamp) {
         let (id, state, target, retry_at) = (instance.id, instance.state, instance.target, instance.retry_at);
         let (attempt, attempt_no) = (instance.attempt, instance.attempt_no);
-        let (started_at, ordered_at) = (instance.started_at, instance.ordered_at);
-        let (stopping, uncertain) = (instance.stopping.clone(), instance.uncertain.clone());
-        self.revive(instance, rule, attempt, attempt_no);
+        let ordered_at = instance.ordered_at;
+        // Spread in the step that made it, a broadcast has its start in no row but its shards'.
+        let started_at = instance.started_at.or(spread.as_ref().map(|_| instance.created_at));
+        let stopping = instance.stopping.clone();
+        self.revive(instance, rule, attempt, attempt_no, Timestamp::MIN);
+        let horizon = self.horizon;
         let open = self.open.get_mut(&id).expect("just revived");
         open.retries_used = attempt_no - 1;
         open.started_at = started_at;
         open.ordered_at = ordered_at;
         open.stopping = stopping.map(|by| (by, now));
-        let not_due = open.due > now;
-        let sent = target.filter(|agent| self.agents.contains_key(agent));
-        open.phase = match (spread, state, sent) {
+        open.written = state;
+        // Nothing starts before its time, nor before the horizon has passed it.
+        let not_sent = open.due > now || (open.by_trigger() && open.planned > horizon);
+        open.phase = match (spread, state, target) {
             (Some(spread), _, _) => spread,
-            (None, State::Scheduled, _) if not_due => Phase::Scheduled,
-            (None, State::Running, Some(agent)) => Phase::Running { agent },
-            // Whether it was sent before we stopped is not in the row: ask before believing either.
-            (None, State::Scheduled | State::Ready | State::Dispatched, Some(agent)) => Phase::Ordered { agent },
             (None, State::RetryWait, _) => Phase::RetryWait { until: retry_at.unwrap_or(now) },
+            (None, State::Running, Some(agent)) => Phase::Running { agent },
+            (None, State::Dispatched, Some(agent)) => Phase::Ordered { agent },
+            // Whether it was sent before we stopped is not in the row: ask before believing either.
+            (None, State::Scheduled, Some(agent)) if !not_sent => Phase::Ordered { agent },
+            // A row that says ready has not been sent: that would have been written first.
             (None, _, _) => Phase::Scheduled,
         };
         self.enter_lists(id, now);
-        self.set_deadlines(id);
-        if let Some(uncertain) = uncertain.filter(|_| self.open[&id].agent().is_some()) {
-            self.doubt(id, &uncertain.why, uncertain.since);
-        }
     }
 
     /// Puts a reopened instance where its phase says it is.
     fn enter_lists(&mut self, id: InstanceId, now: Timestamp) {
-        let open = &self.open[&id];
-        let (job, due, attempt, queue, is_child) = (open.job, open.due, open.attempt, open.queue, open.is_child());
-        let live = self.jobs.get_mut(&job).map(|job| job.live()).filter(|_| !is_child);
+        let open = self.open.get_mut(&id).expect("just revived");
+        let (job, attempt) = (open.job, open.attempt);
+        let mut live = self.jobs.get_mut(&job).map(|job| job.live()).filter(|_| open.is_listed());
         match open.phase {
             Phase::Scheduled => {
-                live.into_iter().for_each(|live| live.scheduled.push(id));
-                self.due.entry(due).or_default().push(id);
+                live.iter_mut().for_each(|live| live.scheduled.push(id));
+                self.due.entry(open.due).or_default().push(id);
+                if open.written != State::Scheduled && !open.is_child() {
+                    open.target = None;
+                }
+                if let Some(agent) = open.target.and_then(|agent| self.agents.get_mut(&agent)) {
+                    agent.proposed += 1;
+                }
             }
             Phase::Ordered { agent } | Phase::Running { agent } => {
-                live.into_iter().for_each(|live| live.active.push(id));
-                self.queues.occupy(queue);
-                self.agents.get_mut(&agent).expect("checked above").busy.insert(id);
+                live.iter_mut().for_each(|live| live.active.push(id));
+                self.queues.occupy(open.queue);
+                // An agent that was removed may still run it: nobody starts it elsewhere for that.
+                if let Some(agent) = self.agents.get_mut(&agent) {
+                    agent.busy.insert(id);
+                }
+                // Silence counts from now: while no server was there nobody could be heard.
                 self.doubt(id, NOT_ASKED_YET, now);
                 self.watch_timeout(id, now);
             }
             Phase::RetryWait { until } => {
-                live.into_iter().for_each(|live| live.active.push(id));
+                live.iter_mut().for_each(|live| live.active.push(id));
                 self.alarms.set(until, Alarm::Retry(id, attempt));
             }
-            Phase::Spread { .. } => live.into_iter().for_each(|live| live.active.push(id)),
+            Phase::Spread { .. } => live.iter_mut().for_each(|live| live.active.push(id)),
             Phase::Waiting | Phase::Queued { .. } => unreachable!("a load never leaves an instance there"),
         }
     }
 
+    /// A round of planning that was cut short is seen from what it made: those jobs go on after that.
+    pub(crate) fn resume_planning(&mut self) {
+        let mut ahead: FxHashMap<JobId, Timestamp> = FxHashMap::default();
+        for open in self.open.values().filter(|open| open.by_trigger() && open.planned > self.horizon) {
+            let latest = ahead.entry(open.job).or_insert(open.planned);
+            *latest = open.planned.max(*latest);
+        }
+        for (id, latest) in ahead {
+            if let Some(job) = self.jobs.get_mut(&id).filter(|job| job.wake.is_some()) {
+                job.wake = job.next_after(latest);
+                job.wake.into_iter().for_each(|wake| self.wheel.insert(wake, id));
+            }
+        }
+    }
+
     /// Makes an instance open in memory, waiting, under this attempt.
-    pub(crate) fn revive(&mut self, instance: Instance, rule: Arc<Compiled>, attempt: AttemptId, attempt_no: u32) {
-        let pool = &rule.rule.pool;
-        let queue = match (instance.part != Part::WHOLE, instance.target) {
-            (true, Some(agent)) => self.queues.intern_pinned(instance.tenant, pool, agent, &self.agents),
-            _ => self.queues.intern(instance.tenant, pool, &self.agents),
-        };
+    /// Deadlines before `watched_from` are not set again.
+    pub(crate) fn revive(
+        &mut self,
+        instance: Instance,
+        rule: Arc<Compiled>,
+        attempt: AttemptId,
+        attempt_no: u32,
+        watched_from: Timestamp,
+    ) {
+        let pinned = instance.target.filter(|_| instance.part != Part::WHOLE);
+        let queue = self.queues.intern(instance.tenant, instance.job, &rule.rule, pinned, &self.agents);
         let jitter =
             if instance.part == Part::WHOLE { rule.jitter(instance.job, instance.planned) } else { Span::ZERO };
-        let is_broadcast = pool.route == Route::Broadcast && instance.part == Part::WHOLE;
         let open = Open {
             id: instance.id,
             tenant: instance.tenant,
@@ -113,6 +143,7 @@ impl Shard {
             due: instance.planned + jitter,
             part: instance.part,
             parent: instance.parent,
+            alone: instance.parent.is_some_and(|parent| !self.open.contains_key(&parent)),
             cause: instance.cause,
             params: instance.params,
             rule,
@@ -121,16 +152,19 @@ impl Shard {
             attempt_no,
             retries_used: 0,
             redelivered: 0,
-            target: if is_broadcast { None } else { instance.target },
+            target: instance.target,
+            written: State::Ready,
             phase: Phase::Waiting,
             ordered_at: None,
             started_at: None,
             stopping: None,
             uncertain: None,
+            overdue_at: None,
             fresh: false,
             flush_due: false,
         };
         self.attempts.insert(attempt, open.id);
+        self.set_deadlines(&open, watched_from);
         self.open.insert(open.id, open);
     }
 
@@ -138,7 +172,7 @@ impl Shard {
     /// may lack it.
     pub(crate) fn find_cut_chains(&mut self) {
         let chains = self.jobs.iter().filter(|(_, job)| {
-            matches!(job.rule.rule.trigger.when, When::Delay { .. }) && job.plans() && job.live.is_none()
+            matches!(job.rule.rule.trigger.when, When::Delay { .. }) && job.plans() && !job.chain_goes_on(&self.open)
         });
         self.cut_chains = chains.map(|(id, _)| *id).collect();
         self.cut_chains.sort();

@@ -9,7 +9,8 @@ use model::{
 use crate::alarm::Alarm;
 use crate::change::{Change, Ended, Retried};
 use crate::effect::{Decisions, Effect};
-use crate::fire::Making;
+use crate::jobs::remove_from;
+use crate::make::Making;
 use crate::open::{Open, Phase};
 use crate::plan::chance;
 use crate::shard::Shard;
@@ -40,7 +41,10 @@ impl Shard {
         let open = self.open.get_mut(&id).expect("known to be open");
         open.phase = Phase::Running { agent };
         open.started_at = Some(at);
-        open.uncertain = None;
+        // Word from an agent that has gone since is late news: the attempt stays in doubt.
+        if self.agents.get(&agent).is_some_and(|agent| agent.connected) {
+            self.trust(id);
+        }
         self.flush_later(id, now);
     }
 
@@ -51,6 +55,8 @@ impl Shard {
         let failure = match outcome.verdict {
             Verdict::Succeeded => return self.finish(id, Ending::Succeeded, Some(outcome), None, now, out),
             Verdict::Warned => return self.finish(id, Ending::Warned, Some(outcome), None, now, out),
+            // Nobody asked for it but its timeout.
+            Verdict::Stopped if stopped_by.is_none() && open.is_overdue(now) => Failure::Timeout,
             Verdict::Stopped => {
                 let by = stopped_by.unwrap_or_else(|| model::Actor("its agent".into()));
                 return self.finish(id, Ending::Stopped(by), Some(outcome), None, now, out);
@@ -100,13 +106,17 @@ impl Shard {
         self.attempts.insert(next, id);
         open.attempt = next;
         open.attempt_no += 1;
-        // A shard of a broadcast stays with its agent; everything else may try elsewhere.
-        open.target = None;
         open.ordered_at = None;
         open.started_at = None;
-        open.uncertain = None;
         open.phase = Phase::RetryWait { until: at };
+        open.written = State::RetryWait;
         let queue = open.queue;
+        // A shard of a broadcast stays with its agent, and its row must say so; everything else may try elsewhere.
+        if open.is_child() {
+            self.flush(id, now, out);
+        } else {
+            open.target = None;
+        }
         if at <= now {
             self.enqueue(id, now, out);
         } else {
@@ -119,11 +129,15 @@ impl Shard {
 
     /// Gives back what an ordered or running instance occupies.
     pub(crate) fn vacate(&mut self, id: InstanceId) {
-        let open = &self.open[&id];
+        self.trust(id);
+        let open = self.open.get_mut(&id).expect("only open instances have something to give back");
         if let Some(agent) = open.agent() {
             self.queues.release(open.queue);
             if let Some(agent) = self.agents.get_mut(&agent) {
                 agent.busy.remove(&id);
+            }
+            if let Some(at) = open.overdue_at.take() {
+                self.alarms.clear(at, Alarm::Overdue(id, open.attempt));
             }
         }
     }
@@ -155,7 +169,8 @@ impl Shard {
             why,
         }));
         match open.parent {
-            Some(parent) => self.child_ended(parent, state, now, out),
+            Some(parent) if !open.alone => self.child_ended(parent, state, now, out),
+            Some(_) => self.make_way(&open, now, out),
             None => self.advance(&open, state, now, out),
         }
         if let Some(agent) = open.agent() {
@@ -166,30 +181,39 @@ impl Shard {
     /// Takes an instance out of whatever it was waiting in.
     fn leave_line(&mut self, id: InstanceId) {
         let open = &self.open[&id];
+        let (job, target, is_listed) = (open.job, open.target, open.is_listed());
+        let live = self.jobs.get_mut(&job).and_then(|job| job.live.as_mut()).filter(|_| is_listed);
         match open.phase {
-            Phase::Queued { since } => self.queues.remove(open.queue, open.rule.rule.priority, since, id),
             Phase::Scheduled => {
-                let due = open.due;
-                if let Some(bucket) = self.due.get_mut(&due) {
-                    bucket.retain(|other| *other != id);
-                    if bucket.is_empty() {
-                        self.due.remove(&due);
-                    }
-                }
+                live.into_iter().for_each(|live| remove_from(&mut live.scheduled, id));
+                self.take_from_due(id);
+                self.forget_proposal(target);
             }
-            Phase::Waiting
-            | Phase::Ordered { .. }
-            | Phase::Running { .. }
-            | Phase::RetryWait { .. }
-            | Phase::Spread { .. } => {}
+            Phase::Waiting => {
+                let waiting = live.map(|live| &mut live.waiting);
+                waiting.into_iter().for_each(|waiting| waiting.retain(|other| *other != id));
+            }
+            Phase::Queued { since } => {
+                self.queues.remove(open.queue, open.rule.rule.priority, since, id);
+                live.into_iter().for_each(|live| remove_from(&mut live.active, id));
+            }
+            Phase::RetryWait { until } => {
+                self.alarms.clear(until, Alarm::Retry(id, open.attempt));
+                live.into_iter().for_each(|live| remove_from(&mut live.active, id));
+            }
+            Phase::Ordered { .. } | Phase::Running { .. } | Phase::Spread { .. } => {
+                live.into_iter().for_each(|live| remove_from(&mut live.active, id));
+            }
         }
-        let (job, is_child) = (open.job, open.is_child());
-        if let Some(live) = self.jobs.get_mut(&job).and_then(|job| job.live.as_mut())
-            && !is_child
-        {
-            live.scheduled.retain(|other| *other != id);
-            live.active.retain(|other| *other != id);
-            live.waiting.retain(|other| *other != id);
+    }
+
+    pub(crate) fn take_from_due(&mut self, id: InstanceId) {
+        let due = self.open[&id].due;
+        if let Some(bucket) = self.due.get_mut(&due) {
+            remove_from(bucket, id);
+            if bucket.is_empty() {
+                self.due.remove(&due);
+            }
         }
     }
 
@@ -199,11 +223,26 @@ impl Shard {
         for follower in followers {
             if self.jobs.get(&follower).is_some_and(|job| job.plans() && follows_on(job, ended.job, state)) {
                 let planned = self.moment(follower, now);
-                self.create(follower, Making::planned(planned, Cause::After(ended.id)), now, out);
+                let making = Making { at_once: true, ..Making::planned(planned, Cause::After(ended.id)) };
+                self.create(follower, making, now, out);
             }
         }
-        self.schedule_delay(ended.job, now, now, out);
+        self.make_way(ended, now, out);
+    }
+
+    fn make_way(&mut self, ended: &Open, now: Timestamp, out: &mut Decisions) {
+        let taken = if ended.by_trigger() { ended.planned } else { Timestamp::MIN };
+        self.schedule_delay(ended.job, now, taken, now, out);
         self.admit_waiting(ended.job, now, out);
+    }
+
+    /// A shard of a broadcast runs once more while others are still open.
+    pub(crate) fn child_reopened(&mut self, parent: InstanceId, ended_as: State) {
+        let parent = self.open.get_mut(&parent);
+        if let Some(Phase::Spread { open: left, failed, .. }) = parent.map(|parent| &mut parent.phase) {
+            *left += 1;
+            *failed -= u32::from(matches!(ended_as, State::Failed | State::Dead)).min(*failed);
+        }
     }
 
     fn child_ended(&mut self, parent: InstanceId, state: State, now: Timestamp, out: &mut Decisions) {

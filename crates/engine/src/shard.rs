@@ -4,15 +4,16 @@
 use std::collections::{BTreeMap, VecDeque};
 
 use model::{AgentId, AttemptId, Instance, InstanceId, JobId, ShardId, Term, Timestamp};
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::agents::Agent;
 use crate::alarm::Alarms;
-use crate::change::ClaimName;
+use crate::change::{Change, ClaimName};
 use crate::effect::Decisions;
 use crate::ids::Ids;
 use crate::input::Input;
 use crate::jobs::Job;
+use crate::missed::Missed;
 use crate::open::Open;
 use crate::queue::Queues;
 use crate::wheel::{Wheel, tick_of};
@@ -45,6 +46,16 @@ pub struct Shard {
     pub(crate) followers: FxHashMap<JobId, Vec<JobId>>,
     /// Commands that wait for the store's word on a claim.
     pub(crate) claiming: BTreeMap<ClaimName, VecDeque<crate::claims::Waiting>>,
+    /// Missed times of jobs that have too many to count in one step.
+    pub(crate) counting: FxHashMap<JobId, Missed>,
+    /// What this round of planning decided and no open instance shows: written when the horizon moves.
+    pub(crate) unwritten: BTreeMap<JobId, Vec<Change>>,
+    /// The horizon this shard was loaded with.
+    pub(crate) loaded_to: Timestamp,
+    /// Jobs in quarantine whose plan nobody has dared to ask.
+    pub(crate) unasked: FxHashSet<JobId>,
+    /// Instances made late under a number promised before a crash.
+    pub(crate) adopted: FxHashSet<InstanceId>,
     /// Jobs with a fixed delay that had no open instance when they were loaded.
     pub(crate) cut_chains: Vec<JobId>,
     /// Whom the current step is about, so that a panic can be blamed on one job.
@@ -78,7 +89,7 @@ impl Shard {
             ids: Ids::new(loaded.ids),
             horizon,
             jobs: FxHashMap::default(),
-            wheel: Wheel::new(Timestamp(horizon.0 - 1_000_000)),
+            wheel: Wheel::new(horizon),
             planning: VecDeque::new(),
             open: FxHashMap::default(),
             attempts: FxHashMap::default(),
@@ -88,6 +99,11 @@ impl Shard {
             queues: Queues::new(loaded.pools, loaded.global_limit),
             followers: FxHashMap::default(),
             claiming: BTreeMap::new(),
+            counting: FxHashMap::default(),
+            unwritten: BTreeMap::new(),
+            loaded_to: horizon,
+            unasked: FxHashSet::default(),
+            adopted: FxHashSet::default(),
             cut_chains: Vec::new(),
             blamed: None,
         };
@@ -98,9 +114,10 @@ impl Shard {
         let held: FxHashMap<JobId, String> = loaded.held.into_iter().collect();
         for job in loaded.jobs {
             let why = held.get(&job.id).cloned();
-            shard.admit_loaded_job(job, why);
+            shard.admit_loaded_job(job, why, now);
         }
         shard.reopen_loaded(loaded.open, loaded.spread_failures, now);
+        shard.resume_planning();
         shard.find_cut_chains();
         shard
     }
@@ -135,12 +152,13 @@ impl Shard {
 
     /// When the next tick is needed; a tick earlier than that decides nothing.
     pub fn next_wake(&self) -> Option<Timestamp> {
-        if !self.planning.is_empty() || !self.cut_chains.is_empty() {
+        if !self.cut_chains.is_empty() || (!self.planning.is_empty() && !self.ids_run_low()) {
             return Some(Timestamp::MIN);
         }
         // Whole seconds are planned: a tick is taken up once the instant `AHEAD` of it has come.
-        let planned = self.wheel.next_tick().map(|tick| Timestamp::from_secs(tick) - AHEAD);
-        let due = self.due.first_key_value().map(|(at, _)| *at);
+        let idle = self.planning.is_empty();
+        let planned = self.wheel.next_tick().filter(|_| idle).map(|tick| Timestamp::from_secs(tick) - AHEAD);
+        let due = self.due.first_key_value().map(|(at, _)| *at).filter(|at| idle || *at <= self.horizon);
         [planned, due, self.alarms.next()].into_iter().flatten().min()
     }
 

@@ -73,6 +73,12 @@ impl Wheel {
         None
     }
 
+    /// Every entry: the job and the tick by which it comes up.
+    pub(crate) fn everyone(&self) -> impl Iterator<Item = (JobId, i64)> {
+        let slots = self.levels.iter().flat_map(|level| level.slots.iter().flatten());
+        slots.chain(&self.late).map(|entry| (entry.job, entry.tick))
+    }
+
     /// Moves to the next tick that holds anything, at most to `until`, and gives what is due there.
     /// None: nothing more up to `until`, where the wheel now stands.
     pub(crate) fn take(&mut self, until: Timestamp) -> Option<Vec<JobId>> {

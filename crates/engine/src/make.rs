@@ -1,0 +1,126 @@
+//! Makes an instance of a job as the job is now: into the books, and on its way if its time has come.
+
+use std::sync::Arc;
+
+use model::{AgentId, AttemptId, Cause, ContentId, InstanceId, JobId, Part, State, Timestamp};
+
+use crate::change::{Change, Created};
+use crate::effect::Decisions;
+use crate::open::{Open, Phase};
+use crate::shard::Shard;
+
+/// An instance about to be made.
+pub(crate) struct Making {
+    pub planned: Timestamp,
+    pub cause: Cause,
+    pub params: Option<ContentId>,
+    /// A number promised already.
+    pub number: Option<InstanceId>,
+    /// Its planned time is a moment just made up for it: it need not pass first.
+    pub at_once: bool,
+}
+
+impl Making {
+    pub(crate) fn planned(planned: Timestamp, cause: Cause) -> Making {
+        Making { planned, cause, params: None, number: None, at_once: false }
+    }
+}
+
+impl Shard {
+    pub(crate) fn create(&mut self, id: JobId, making: Making, now: Timestamp, out: &mut Decisions) -> InstanceId {
+        let job = &self.jobs[&id];
+        let number = making.number.map_or_else(|| self.ids.take(), |number| number.0);
+        let mut open = Open {
+            id: InstanceId(number),
+            tenant: job.tenant,
+            job: id,
+            version: job.version,
+            planned: making.planned,
+            due: making.planned + job.rule.jitter(id, making.planned),
+            part: Part::WHOLE,
+            parent: None,
+            alone: false,
+            cause: making.cause,
+            params: making.params,
+            rule: Arc::clone(&job.rule),
+            queue: job.queue,
+            attempt: AttemptId(number),
+            attempt_no: 1,
+            retries_used: 0,
+            redelivered: 0,
+            target: None,
+            written: State::Scheduled,
+            phase: Phase::Scheduled,
+            ordered_at: None,
+            started_at: None,
+            stopping: None,
+            uncertain: None,
+            overdue_at: None,
+            fresh: true,
+            flush_due: false,
+        };
+        // What a round of planning makes waits for the horizon, even if its time has come.
+        let undecided = open.by_trigger() && open.planned > self.horizon;
+        let due = open.due <= now || (making.at_once && open.due == open.planned);
+        let starts = due && !undecided;
+        if !starts {
+            self.propose(&mut open);
+            self.due.entry(open.due).or_default().push(open.id);
+            self.jobs.get_mut(&id).expect("just used").live().scheduled.push(open.id);
+        }
+        let at = self.put_in_books(open, now, out);
+        let id = InstanceId(number);
+        if starts {
+            self.launch(id, now, out);
+        }
+        self.write_as_it_is(id, at, out);
+        id
+    }
+
+    /// A share of a broadcast is made to start now, on its agent.
+    pub(crate) fn admit_child(&mut self, mut open: Open, agent: AgentId, now: Timestamp, out: &mut Decisions) {
+        let id = open.id;
+        open.queue = self.queues.intern(open.tenant, open.job, &open.rule.rule, Some(agent), &self.agents);
+        let at = self.put_in_books(open, now, out);
+        self.enqueue(id, now, out);
+        self.write_as_it_is(id, at, out);
+    }
+
+    fn put_in_books(&mut self, open: Open, now: Timestamp, out: &mut Decisions) -> usize {
+        let id = open.id;
+        out.change(Change::Created(created(&open, now)));
+        self.attempts.insert(open.attempt, id);
+        self.set_deadlines(&open, Timestamp::MIN);
+        self.open.insert(id, open);
+        out.changes.len() - 1
+    }
+
+    /// What became of it in this very step goes into its first row.
+    fn write_as_it_is(&mut self, id: InstanceId, at: usize, out: &mut Decisions) {
+        if let Some(open) = self.open.get_mut(&id)
+            && let Change::Created(row) = &mut out.changes[at]
+        {
+            open.fresh = false;
+            open.written = open.state();
+            row.state = open.written;
+            row.target = open.target;
+        }
+    }
+}
+
+fn created(open: &Open, at: Timestamp) -> Created {
+    Created {
+        row: open.row(),
+        tenant: open.tenant,
+        job: open.job,
+        version: open.version,
+        part: open.part,
+        parent: open.parent,
+        cause: open.cause.clone(),
+        params: open.params,
+        state: State::Scheduled,
+        attempt: open.attempt,
+        target: open.target,
+        at,
+    }
+}
