@@ -94,8 +94,11 @@ impl<T: DeserializeOwned + Send> FromRequestParts<Desk> for Named<T> {
 
     async fn from_request_parts(parts: &mut Parts, desk: &Desk) -> Result<Self, Refused> {
         let path = axum::extract::Path::<T>::from_request_parts(parts, desk).await;
-        path.map(|path| Named(path.0))
-            .map_err(|rejection| Fault::new(Code::BadQuery, "path", rejection.body_text()).alone().into())
+        path.map(|path| Named(path.0)).map_err(|rejection| {
+            let told = rejection.body_text();
+            let told = told.strip_prefix("Invalid URL: ").unwrap_or(&told);
+            Fault::new(Code::BadQuery, "path", told).alone().into()
+        })
     }
 }
 

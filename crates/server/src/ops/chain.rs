@@ -56,7 +56,7 @@ pub(super) fn faults(
         let Some(leader) = body.follows() else { continue };
         let path = format!("jobs[{n}].after");
         if !called.contains_key(leader) && reads.job_named(tenant, leader, by)?.is_none() {
-            faults.push(Fault::new(Code::NoSuchReference, path, format!("there is no job {leader:?}")));
+            faults.push(Fault::new(Code::NoSuchReference, path, format!("{}: there is no job {leader:?}", body.job)));
         } else if is_circle(reads, tenant, &called, &body.job, by)? {
             faults.push(Fault::new(Code::FollowsItself, path, format!("{} would follow itself", body.job)));
         }

@@ -55,8 +55,15 @@ fn trigger_faults(bodies: &[JobBody]) -> Vec<Fault> {
         Err(faults) => faults,
         Ok(parts) => Compiled::new(parts.rule).err().map(|error| trigger_fault(&error)).into_iter().collect(),
     };
-    let numbered = bodies.iter().enumerate();
-    numbered.flat_map(|(n, body)| fault_of(body).into_iter().map(move |f| f.below(&format!("jobs[{n}]")))).collect()
+    let mut faults = Vec::new();
+    for (n, body) in bodies.iter().enumerate() {
+        for fault in fault_of(body) {
+            // Jobs of many files are numbered through: the name says which one it is.
+            let message = format!("{}: {}", body.job, fault.message);
+            faults.push(Fault { message, ..fault.below(&format!("jobs[{n}]")) });
+        }
+    }
+    faults
 }
 
 fn wish(reads: &dyn Reads, tenant: TenantId, body: JobBody, by: Instant) -> Result<Wish, StoreError> {

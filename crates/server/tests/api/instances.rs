@@ -1,0 +1,130 @@
+//! Instances: made once per key, listed in pages, stopped, run again, explained.
+
+use expect_test::expect;
+use model::Verdict;
+use serde_json::{Value, json};
+
+use crate::world::{World, names};
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_key_makes_one_instance_even_over_a_restart() {
+    let world = World::new().await;
+    world.apply("job: a\nnoop: true\n---\njob: b\nnoop: true\n").await.good();
+    let path = "/jobs/a/trigger";
+    let first = world.post_keyed(path, "k-1", json!({"params": {"x": 1}})).await;
+    assert_eq!(first.status, 201);
+    let id = first.good()["id"].clone();
+    let again = world.post_keyed(path, "k-1", json!({"params": {"x": 1}})).await;
+    assert_eq!(again.headers["idempotency-replayed"], "true");
+    assert_eq!(again.good()["id"], id);
+    let other = world.post_keyed(path, "k-1", json!({"params": {"x": 2}})).await.refusal();
+    assert!(other.starts_with("409 E0109"), "{other}");
+
+    let world = world.restart().await;
+    assert_eq!(world.post_keyed(path, "k-1", json!({"params": {"x": 1}})).await.good()["id"], id);
+    let other = world.post_keyed(path, "k-1", json!({"params": {"x": 2}})).await.refusal();
+    assert!(other.starts_with("409 E0109"), "{other}");
+    let other = world.post_keyed("/jobs/b/trigger", "k-1", json!({"params": {"x": 1}})).await.refusal();
+    assert!(other.starts_with("409 E0109"), "{other}");
+    assert_eq!(world.get("/instances").await.good()["items"].as_array().unwrap().len(), 1);
+    world.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_planned_time_is_taken_once_and_never_ahead() {
+    let world = World::new().await;
+    world.apply("job: a\nnoop: true\n").await.good();
+    let agent = world.agent("mill").await;
+    let yesterday = wire::Time(world.running.app.clock.now().0 - 86_400_000_000).to_string();
+    let body = json!({"planned_at": yesterday});
+    let made = world.post("/jobs/a/trigger", body.clone()).await.good();
+    assert_eq!(made["planned_at"], yesterday);
+    let id = made["id"].as_i64().unwrap();
+    world.report(agent, id, Verdict::Succeeded).await;
+    world.until_state(id, "succeeded").await;
+    let taken = world.post("/jobs/a/trigger", body).await.refusal();
+    assert!(taken.starts_with("409 E0306"), "{taken}");
+    let ahead = world.post("/jobs/a/trigger", json!({"planned_at": "2090-01-01T00:00:00Z"})).await.refusal();
+    assert!(ahead.starts_with("422 E0209 planned_at: 2090-01-01T00:00:00.000000Z is in the future"), "{ahead}");
+    let old = world.post("/jobs/a/trigger", json!({"planned_at": "1999-01-01T00:00:00Z"})).await.refusal();
+    assert!(old.starts_with("422 E0209"), "{old}");
+    assert!(world.get("/quarantine").await.good()["items"].as_array().unwrap().is_empty());
+    world.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn pages_neither_skip_nor_repeat() {
+    let world = World::new().await;
+    world.apply("job: a\nnoop: true\noverlap: allow\n---\njob: b\nnoop: true\n").await.good();
+    let mut made = Vec::new();
+    for _ in 0..7 {
+        made.push(world.trigger("a").await.to_string());
+    }
+    world.trigger("b").await;
+    made.reverse();
+    let mut seen = Vec::new();
+    let mut path = "/instances?job=a&limit=3".to_owned();
+    loop {
+        let page = world.get(&path).await.good();
+        seen.extend(names(&page, "id"));
+        let Some(next) = page["next"].as_str() else { break };
+        path = format!("/instances?job=a&limit=3&cursor={next}");
+        // A newer one in front disturbs nobody who is on the way.
+        world.trigger("a").await;
+    }
+    assert_eq!(seen, made);
+    let ended = world.get("/instances?state=ended").await.good();
+    assert_eq!(ended["items"], json!([]));
+    world.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_waits_says_why_and_can_be_stopped() {
+    let world = World::new().await;
+    world.apply("job: a\nnoop: true\n").await.good();
+    let id = world.trigger("a").await;
+    let why = world.get(&format!("/instances/{id}/why")).await.good();
+    assert_eq!(why["reasons"], json!([{"kind": "no_agent_in_pool", "text": "no agent has joined pool default"}]));
+    assert_eq!(world.get(&format!("/instances/{id}")).await.good()["why"], "no agent has joined pool default");
+    world.post(&format!("/instances/{id}/stop"), json!({})).await.good();
+    let stopped = world.until_state(id, "stopped").await;
+    assert_eq!(stopped["reason"], "stopped by ann");
+    let why = world.get(&format!("/instances/{id}/why")).await.good();
+    assert!(why["reasons"][0]["text"].as_str().unwrap().starts_with("it was stopped (stopped by ann)"), "{why}");
+    let again = world.post(&format!("/instances/{id}/stop"), json!({})).await.refusal();
+    assert!(again.starts_with("409 E0402"), "{again}");
+    let sure = world.post(&format!("/instances/{id}/resolve"), json!({"verdict": "lost"})).await.refusal();
+    assert!(sure.starts_with("409 E0402"), "{sure}");
+    world.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_failure_is_run_again_and_a_dead_letter_replayed() {
+    let world = World::new().await;
+    world.apply("job: a\nnoop: true\ndead_letter: true\n").await.good();
+    let agent = world.agent("mill").await;
+    let id = world.trigger("a").await;
+    let path = format!("/instances/{id}");
+    let running = world.post(&format!("{path}/rerun"), json!({})).await.refusal();
+    assert!(running.starts_with("409 E0403"), "{running}");
+    world.report(agent, id, Verdict::Failed).await;
+    let dead = world.until_state(id, "dead").await;
+    assert_eq!(
+        (&dead["exit_code"], &dead["reason"], &dead["outputs"]),
+        (&json!(3), &json!("exit"), &json!({"rows": 7}))
+    );
+
+    let replay = world.post("/instances/replay", json!({"job": "a"})).await.good();
+    assert_eq!(replay, json!({"replayed": [id], "refused": []}));
+    world.report(agent, id, Verdict::Succeeded).await;
+    world.until_state(id, "succeeded").await;
+    let attempts = world.get(&format!("{path}/attempts")).await.good();
+    let told: Vec<(&Value, &Value)> =
+        attempts["items"].as_array().unwrap().iter().map(|one| (&one["number"], &one["verdict"])).collect();
+    assert_eq!(told, [(&json!(1), &json!("failed")), (&json!(2), &json!("succeeded"))]);
+    let none = world.post("/instances/replay", json!({"ids": [id, 4711]})).await.good();
+    assert_eq!(none["replayed"], json!([]));
+    expect!["it is no dead letter, but succeeded"].assert_eq(none["refused"][0]["why"].as_str().unwrap());
+    assert_eq!(world.post(&format!("{path}/rerun"), json!({})).await.good()["attempt_no"], 3);
+    world.stop().await;
+}

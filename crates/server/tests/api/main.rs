@@ -1,0 +1,15 @@
+//! The doors of a real server on a directory of its own, asked over HTTP.
+
+extern crate duly_server as server;
+
+mod access;
+mod apply;
+mod instances;
+mod jobs;
+mod link;
+mod logs;
+mod problems;
+mod streams;
+mod system;
+mod verify;
+mod world;

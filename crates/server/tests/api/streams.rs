@@ -1,0 +1,95 @@
+//! Events as they are pushed.
+
+use reqwest::Method;
+use serde_json::Value;
+
+use crate::world::{PATIENCE, TOKEN, World};
+
+/// One event of a stream: its number, its name, its body.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Event {
+    pub id: Option<u64>,
+    pub name: String,
+    pub body: Value,
+}
+
+pub struct Reader {
+    response: reqwest::Response,
+    text: String,
+}
+
+impl Reader {
+    pub async fn open(world: &World, path: &str, after: Option<u64>) -> Reader {
+        let mut request = world.request(Method::GET, path).bearer_auth(TOKEN);
+        if let Some(after) = after {
+            request = request.header("last-event-id", after.to_string());
+        }
+        let response = request.send().await.unwrap();
+        assert_eq!(response.status(), 200);
+        assert_eq!(response.headers()["content-type"], "text/event-stream");
+        Reader { response, text: String::new() }
+    }
+
+    /// None: the stream has ended.
+    pub async fn next(&mut self) -> Option<Event> {
+        loop {
+            if let Some((block, rest)) = self.text.split_once("\n\n") {
+                let (block, rest) = (block.to_owned(), rest.to_owned());
+                self.text = rest;
+                let field = |name: &str| block.lines().find_map(|line| line.strip_prefix(name)).map(str::to_owned);
+                let Some(data) = field("data: ") else { continue };
+                let id = field("id: ").map(|id| id.parse().unwrap());
+                let body = serde_json::from_str(&data).unwrap();
+                return Some(Event { id, name: field("event: ").unwrap_or_default(), body });
+            }
+            let more = tokio::time::timeout(PATIENCE, self.response.chunk()).await.expect("nothing came").unwrap()?;
+            self.text.push_str(std::str::from_utf8(&more).unwrap());
+        }
+    }
+
+    pub async fn until(&mut self, name: &str) -> Event {
+        loop {
+            let event = self.next().await.expect("the stream ended");
+            if event.name == name {
+                return event;
+            }
+        }
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn events_are_pushed_and_resumed_without_repeat() {
+    let world = World::new().await;
+    let mut reader = Reader::open(&world, "/events", None).await;
+    world.apply("job: a\nnoop: true\noverlap: allow\n").await.good();
+    let changed = reader.until("job_changed").await;
+    assert_eq!((&changed.body["job"], &changed.body["message"]), (&"a".into(), &"by ann".into()));
+    let mut ids = Vec::new();
+    for _ in 0..3 {
+        ids.push(world.trigger("a").await);
+    }
+    let first = reader.until("instance_created").await;
+    assert_eq!((&first.body["instance"], &first.body["job"]), (&ids[0].into(), &"a".into()));
+    drop(reader);
+
+    let mut resumed = Reader::open(&world, "/events", first.id).await;
+    let second = resumed.until("instance_created").await;
+    let third = resumed.until("instance_created").await;
+    assert_eq!([&second.body["instance"], &third.body["instance"]], [&Value::from(ids[1]), &Value::from(ids[2])]);
+    assert!(first.id < second.id && second.id < third.id);
+    world.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn who_was_away_too_long_is_told_to_begin_anew() {
+    let world = World::new().await;
+    let mut reader = Reader::open(&world, "/events", Some(7)).await;
+    let reset = reader.next().await.unwrap();
+    assert_eq!(reset.name, "reset");
+    world.apply("job: a\nnoop: true\n").await.good();
+    assert_eq!(reader.until("job_changed").await.body["job"], "a");
+    // A stopping server ends its streams, so that nobody hangs on it.
+    world.running.app.stop.cancel();
+    while reader.next().await.is_some() {}
+    world.stop().await;
+}

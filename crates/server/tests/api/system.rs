@@ -1,0 +1,78 @@
+//! The installation as a whole.
+
+use std::time::{Duration, Instant};
+
+use expect_test::expect;
+use reqwest::Method;
+use serde_json::json;
+
+use crate::world::{TOKEN, World};
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn alive_means_that_the_loop_comes_round() {
+    let world = World::new().await;
+    assert_eq!(world.get("/health").await.good()["ok"], true);
+    assert_eq!(world.get("/ready").await.good()["ready"], true);
+    // Stop the loop for good and let time have passed: the process is there, the progress is not.
+    let shard = &world.running.app.shard;
+    shard.stop().await;
+    *shard.progress.turned_at.lock() = Some(Instant::now() - Duration::from_secs(60));
+    expect!["503 E0111 the scheduling loop has not come round for 60 s"]
+        .assert_eq(&world.get("/health").await.refusal());
+    assert!(world.get("/ready").await.refusal().starts_with("503 E0111"));
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn pools_and_limits_are_set_and_shown() {
+    let world = World::new().await;
+    assert_eq!(world.get("/limits").await.good(), json!({"limit": null}));
+    assert_eq!(world.put("/limits", json!({"limit": 7})).await.good(), json!({"limit": 7}));
+    let pool = world.put("/pools/etl", json!({"limit": 2})).await.good();
+    assert_eq!(pool, json!({"name": "etl", "limit": 2, "agents": 0, "online": 0, "slots": 0}));
+    let world = world.restart().await;
+    assert_eq!(world.get("/limits").await.good(), json!({"limit": 7}));
+    assert_eq!(world.get("/pools").await.good()["items"], json!([pool]));
+    assert_eq!(world.delete("/pools/etl").await.status, 204);
+    expect![[r#"404 E0503 there is no pool "etl""#]].assert_eq(&world.delete("/pools/etl").await.refusal());
+    assert!(world.put("/pools/A B", json!({"limit": 1})).await.refusal().starts_with("422 E0204"));
+    world.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_backup_is_a_store_and_leaves_nothing_behind() {
+    let world = World::new().await;
+    world.apply("job: a\nnoop: true\n").await.good();
+    let request = world.request(Method::POST, "/backup").bearer_auth(TOKEN);
+    let copy = request.send().await.unwrap().bytes().await.unwrap();
+    assert!(copy.starts_with(b"SQLite format 3\0"));
+    let left =
+        std::fs::read_dir(world.dir.path()).unwrap().filter_map(|entry| entry.unwrap().file_name().into_string().ok());
+    assert_eq!(left.filter(|name| name.contains("backup")).collect::<Vec<_>>(), Vec::<String>::new());
+    world.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_happens_is_counted() {
+    let world = World::new().await;
+    world.apply("job: a\nnoop: true\n").await.good();
+    world.trigger("a").await;
+    let stats = world.get("/stats").await.good();
+    assert_eq!((&stats["jobs"]["enabled"], &stats["instances"]["ready"]), (&json!(1), &json!(1)));
+    let metrics = world.send(world.request(Method::GET, "/api/v1/../../metrics").bearer_auth(TOKEN)).await;
+    assert_eq!(metrics.status, 200);
+    let route = "duly_api_requests_total{method=\"POST\",route=\"/api/v1/jobs/{name}/trigger\",status=\"201\"}";
+    assert!(metrics.text.contains(route), "{}", metrics.text);
+    assert!(metrics.text.contains("duly_commit_seconds_bucket"), "{}", metrics.text);
+    world.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_browser_meets_a_page() {
+    let world = World::new().await;
+    for (path, says) in [("/", "openapi.json"), ("/ui", "duly job list"), ("/ui/setup", "set up already")] {
+        let told = world.send(world.request(Method::GET, &format!("/api/..{path}"))).await;
+        assert_eq!(told.status, 200, "{path}");
+        assert!(told.text.contains(says), "{path}: {}", told.text);
+    }
+    world.stop().await;
+}

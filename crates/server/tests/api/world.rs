@@ -1,0 +1,220 @@
+//! A server in this process, and the ways to ask it. Waits for facts: what is committed, never for time.
+
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
+
+use engine::{Command, Input};
+use model::{Actor, AgentId, AgentRecord, AttemptId, Outcome, Report, ReportKind, TenantId, Timestamp, Usage, Verdict};
+use reqwest::{Method, RequestBuilder, StatusCode};
+use serde_json::{Value, json};
+use server::{Running, ServerConfig};
+use sha2::{Digest, Sha256};
+use store::access::{Access, Token};
+use store::sqlite::{Options, SqliteStore};
+use tempfile::TempDir;
+use tokio_util::sync::CancellationToken;
+
+pub const TOKEN: &str = "duly_test-token";
+/// A fact that has not come by then will not come.
+pub const PATIENCE: Duration = Duration::from_secs(60);
+
+pub struct World {
+    pub dir: TempDir,
+    pub running: Running,
+    http: reqwest::Client,
+}
+
+/// What the server said.
+#[derive(Debug)]
+pub struct Told {
+    pub status: u16,
+    pub headers: reqwest::header::HeaderMap,
+    pub text: String,
+}
+
+impl Told {
+    pub fn json(&self) -> Value {
+        serde_json::from_str(&self.text).unwrap_or_else(|error| panic!("{error}: {self:?}"))
+    }
+
+    /// The view of a success.
+    pub fn good(self) -> Value {
+        assert!((200..300).contains(&self.status), "{self:?}");
+        if self.text.is_empty() { Value::Null } else { self.json() }
+    }
+
+    /// The essence of a refusal: `404 E0301 there is no job "x"`.
+    pub fn refusal(&self) -> String {
+        let problem = self.json();
+        assert_eq!(self.headers["content-type"], "application/problem+json");
+        assert_eq!(problem["status"], self.status);
+        let mut told =
+            format!("{} {} {}", self.status, problem["code"].as_str().unwrap(), problem["detail"].as_str().unwrap());
+        for fault in problem["errors"].as_array().into_iter().flatten() {
+            let text = |key: &str| fault[key].as_str().unwrap_or_default().to_owned();
+            told.push_str(&format!("\n  {} {}: {}", text("code"), text("path"), text("message")));
+        }
+        told
+    }
+}
+
+impl World {
+    /// A server that is set up, with one token.
+    pub async fn new() -> World {
+        let dir = tempfile::tempdir().unwrap();
+        let store = SqliteStore::open(dir.path(), &Options::default()).unwrap();
+        let mut access = store.access().unwrap();
+        access.put_token(&token(TOKEN)).unwrap();
+        access.put_setting("setup.done", Some("yes")).unwrap();
+        drop((access, store));
+        World::start(dir).await
+    }
+
+    /// A server on a directory as it is.
+    pub async fn start(dir: TempDir) -> World {
+        let running = server::start(config(dir.path()), CancellationToken::new()).await.unwrap();
+        let _ = rustls::crypto::ring::default_provider().install_default();
+        World { dir, running, http: reqwest::Client::new() }
+    }
+
+    pub async fn stop(self) -> TempDir {
+        self.running.app.stop.cancel();
+        self.running.wait().await.unwrap();
+        self.dir
+    }
+
+    pub async fn restart(self) -> World {
+        World::start(self.stop().await).await
+    }
+
+    pub fn request(&self, method: Method, path: &str) -> RequestBuilder {
+        let path =
+            if path.starts_with("/api") || !path.starts_with('/') { path.to_owned() } else { format!("/api/v1{path}") };
+        self.http.request(method, format!("{}{path}", self.running.url))
+    }
+
+    pub async fn send(&self, request: RequestBuilder) -> Told {
+        let response = request.send().await.unwrap();
+        let (status, headers) = (response.status().as_u16(), response.headers().clone());
+        Told { status, headers, text: response.text().await.unwrap() }
+    }
+
+    pub async fn get(&self, path: &str) -> Told {
+        self.send(self.request(Method::GET, path).bearer_auth(TOKEN)).await
+    }
+
+    pub async fn post(&self, path: &str, body: Value) -> Told {
+        self.send(self.request(Method::POST, path).bearer_auth(TOKEN).json(&body)).await
+    }
+
+    pub async fn put(&self, path: &str, body: Value) -> Told {
+        self.send(self.request(Method::PUT, path).bearer_auth(TOKEN).json(&body)).await
+    }
+
+    pub async fn delete(&self, path: &str) -> Told {
+        self.send(self.request(Method::DELETE, path).bearer_auth(TOKEN)).await
+    }
+
+    pub async fn post_keyed(&self, path: &str, key: &str, body: Value) -> Told {
+        let request = self.request(Method::POST, path).bearer_auth(TOKEN).header("idempotency-key", key);
+        self.send(request.json(&body)).await
+    }
+
+    /// Applies jobs written as a file.
+    pub async fn apply(&self, yaml: &str) -> Told {
+        self.post("/jobs/apply", json!({"files": [{"name": "jobs.yaml", "text": yaml}]})).await
+    }
+
+    pub async fn trigger(&self, job: &str) -> i64 {
+        self.post(&format!("/jobs/{job}/trigger"), json!({})).await.good()["id"].as_i64().unwrap()
+    }
+
+    /// Asks again after every commit until the answer is there.
+    pub async fn until<T>(&self, mut fact: impl AsyncFnMut(&World) -> Option<T>) -> T {
+        let mut commits = self.running.app.ring.watch();
+        let look = async {
+            loop {
+                if let Some(found) = fact(self).await {
+                    return found;
+                }
+                commits.changed().await.unwrap();
+            }
+        };
+        tokio::time::timeout(PATIENCE, look).await.expect("the fact never came")
+    }
+
+    pub async fn until_state(&self, instance: i64, state: &str) -> Value {
+        let path = format!("/instances/{instance}");
+        self.until(async |world: &World| {
+            let view = world.get(&path).await.good();
+            (view["state"] == state).then_some(view)
+        })
+        .await
+    }
+
+    /// An agent that exists for the scheduler only: what it runs ends when the test says so.
+    pub async fn agent(&self, name: &str) -> AgentId {
+        let agent = AgentRecord {
+            id: AgentId(900),
+            tenant: TenantId::DEFAULT,
+            name: name.into(),
+            pools: vec!["default".into()],
+            labels: Default::default(),
+            slots: 100,
+            drained: false,
+            joined_at: self.running.app.clock.now(),
+            seen_at: None,
+            version: "test".into(),
+        };
+        let shard = &self.running.app.shard;
+        shard.ask(Actor::system(), Command::PutAgent { agent: Box::new(agent.clone()) }).await.unwrap();
+        let id = agent.id;
+        shard.tell(Input::AgentUp { agent: Arc::new(agent), held: Vec::new(), rebooted: false });
+        id
+    }
+
+    /// The agent says how an instance's attempt ended.
+    pub async fn report(&self, agent: AgentId, instance: i64, verdict: Verdict) {
+        let view = self.until_state(instance, "dispatched").await;
+        let now = self.running.app.clock.now();
+        let code = if verdict == Verdict::Succeeded { 0 } else { 3 };
+        let outcome = Outcome {
+            verdict,
+            exit_code: Some(code),
+            message: Some("said the task".into()),
+            outputs: Some("{\"rows\":7}".into()),
+            started_at: Some(now),
+            ended_at: now,
+            usage: Usage::default(),
+        };
+        let attempt = AttemptId(view["attempt"].as_i64().unwrap());
+        let report = Report { attempt, seq: 1, kind: ReportKind::Ended(Box::new(outcome)) };
+        self.running.app.shard.tell(Input::Report { agent, report });
+    }
+}
+
+pub fn token(text: &str) -> Token {
+    Token {
+        id: 0,
+        name: "test".into(),
+        hash: Sha256::digest(text.as_bytes()).into(),
+        user: "ann".into(),
+        created_at: Timestamp(0),
+        expires_at: None,
+        revoked_at: None,
+    }
+}
+
+pub fn config(data: &Path) -> ServerConfig {
+    ServerConfig { listen: ([127, 0, 0, 1], 0).into(), ..ServerConfig::new(data.to_owned()) }
+}
+
+pub fn names(page: &Value, key: &str) -> Vec<String> {
+    let text = |item: &Value| item[key].as_str().map_or_else(|| item[key].to_string(), str::to_owned);
+    page["items"].as_array().unwrap().iter().map(text).collect()
+}
+
+pub fn is(status: StatusCode, told: &Told) {
+    assert_eq!(told.status, status.as_u16(), "{told:?}");
+}
