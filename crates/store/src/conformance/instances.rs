@@ -45,6 +45,8 @@ pub fn only_the_fence_may_end_an_instance(bed: &impl Bed) {
     w.refuse([ended(row, Ending::Succeeded)], 0);
     let after = w.id();
     w.refuse([retried(row, row.id.0, 1, after)], 0);
+    let never = w.id();
+    w.refuse([retried(row, never, 2, after)], 0);
     w.refuse([progress(row, row.id.0, State::Running)], 0);
     w.refuse([Change::Placed { row, attempt: AttemptId(row.id.0), target: None }], 0);
     let mut elsewhere = row;

@@ -18,6 +18,7 @@ fn pages(w: &World, filter: &InstanceFilter, limit: usize) -> Vec<Instance> {
         assert!(page.len() <= limit);
         let short = page.len() < limit;
         all.extend(page);
+        assert!(all.is_sorted_by(|a, b| (a.planned, a.id) > (b.planned, b.id)), "newest first, none twice");
         if short {
             return all;
         }
