@@ -31,7 +31,13 @@ pub struct Window {
     pub now: Timestamp,
 }
 
-pub fn verify(reads: &dyn Reads, window: &Window, by: Instant) -> Result<VerifyView, StoreError> {
+/// Gives up at `by`, and when nobody wants the answer any more.
+pub fn verify(
+    reads: &dyn Reads,
+    window: &Window,
+    by: Instant,
+    is_wanted: &dyn Fn() -> bool,
+) -> Result<VerifyView, StoreError> {
     // What was decided when we began stays decided, whatever is edited while we look.
     let decided = reads.horizon(by)?.min(window.now) + Span(1);
     let to = window.to.min(decided).max(window.from);
@@ -42,10 +48,15 @@ pub fn verify(reads: &dyn Reads, window: &Window, by: Instant) -> Result<VerifyV
         reads.quarantine(by)?.into_iter().filter_map(|record| Some((record.job?, record.error))).collect();
     let mut rules = Rules { reads, by, kept: BTreeMap::new() };
     let mut calendar = Calendar::default();
-    let mut from = window.from;
+    // Before there was a job there was nothing to plan.
+    let oldest = jobs.values().flatten().map(|interval| interval.since).min();
+    let mut from = oldest.map_or(to, |oldest| window.from.max(oldest));
     while from < to {
         let until = Timestamp((from.day() + 1).saturating_mul(Span::DAY.0)).min(to);
         for (job, intervals) in &jobs {
+            if !is_wanted() {
+                return Err(StoreError::Busy("nobody waits for the answer any more".into()));
+            }
             let case = Case { job: *job, held: held.get(job), reads, by };
             case.verify_day(intervals, from, until, &mut rules, &mut calendar, &mut found)?;
         }

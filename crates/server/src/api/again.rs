@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use axum::body::{Body, Bytes, to_bytes};
-use axum::extract::{Request, State};
+use axum::extract::Request;
 use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
@@ -41,10 +41,13 @@ impl Repeats {
     }
 }
 
-pub(super) async fn answer_once(State(desk): State<Desk>, request: Request, next: Next) -> Response {
+/// For endpoints that remember nothing, a key is only looked at.
+pub(super) async fn answer_once(remembered: bool, desk: Desk, request: Request, next: Next) -> Response {
     match take::key(request.headers()) {
-        Ok(Some(key)) => with_key(&desk, &key, request, next).await.unwrap_or_else(IntoResponse::into_response),
-        Ok(None) => next.run(request).await,
+        Ok(Some(key)) if remembered => {
+            with_key(&desk, &key, request, next).await.unwrap_or_else(IntoResponse::into_response)
+        }
+        Ok(_) => next.run(request).await,
         Err(refused) => refused.into_response(),
     }
 }

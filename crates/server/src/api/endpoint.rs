@@ -76,8 +76,7 @@ endpoints! {
     JobNext JOB_NEXT { => |s| s.says("The next planned times, exactly as they will happen")
         .query::<NextQuery>().json::<PreviewView>().may(&[Code::NoSuchJob]) }
     JobWhy JOB_WHY { => |s| s.says("Why a job runs, waits or does not run").json::<WhyView>().may(&[Code::NoSuchJob]) }
-    JobExport JOB_EXPORT { => |s| s.says("The job as a file that can be applied").uses::<JobBody>()
-        .text("application/yaml").may(&[Code::NoSuchJob]) }
+    JobExport JOB_EXPORT { => |s| s.says("The job as a file that can be applied").yaml::<JobBody>().may(&[Code::NoSuchJob]) }
     Preview PREVIEW { => |s| s.says("The times a trigger would name").body::<PreviewBody>().json::<PreviewView>()
         .may(&[Code::BadTrigger, Code::BadCron]) }
 

@@ -34,4 +34,6 @@ pub async fn serve(app: Arc<App>, listener: TcpListener) {
         tracing::error!(%error, "the API's port failed");
     }
     gauges.abort();
+    // Whoever waits for us may take the directory over at once: nothing of ours holds on to it.
+    let _ = gauges.await;
 }

@@ -110,12 +110,13 @@ impl Sheet {
         self.answers(200, json!({"application/json": {"schema": page}}))
     }
 
-    pub(super) fn any_json(self) -> Sheet {
-        self.answers(200, json!({"application/json": {"schema": {"type": "object"}}}))
+    pub(super) fn yaml<T: ToSchema>(mut self) -> Sheet {
+        let schema = self.reference::<T>();
+        self.answers(200, json!({"application/yaml": {"schema": schema}}))
     }
 
-    pub(super) fn text(self, media: &str) -> Sheet {
-        self.answers(200, json!({media: {"schema": {"type": "string"}}}))
+    pub(super) fn any_json(self) -> Sheet {
+        self.answers(200, json!({"application/json": {"schema": {"type": "object"}}}))
     }
 
     pub(super) fn file(self, media: &str) -> Sheet {
@@ -123,7 +124,7 @@ impl Sheet {
     }
 
     pub(super) fn stream(self) -> Sheet {
-        self.text("text/event-stream")
+        self.answers(200, json!({"text/event-stream": {"schema": {"type": "string"}}}))
     }
 
     pub(super) fn log(self) -> Sheet {

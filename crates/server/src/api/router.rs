@@ -2,7 +2,7 @@
 //! route without a permission check does not compile.
 
 use axum::Router;
-use axum::extract::DefaultBodyLimit;
+use axum::extract::{DefaultBodyLimit, State};
 use axum::handler::Handler;
 use axum::middleware::{from_fn, from_fn_with_state};
 use axum::routing::{MethodFilter, MethodRouter, get, on};
@@ -49,8 +49,9 @@ impl Mounts {
             Method::Delete => MethodFilter::DELETE,
         };
         let mut door: MethodRouter<Desk> = on(method, handler).layer(DefaultBodyLimit::max(E::BODY_MAX));
-        if E::REMEMBERED {
-            door = door.layer(from_fn_with_state(self.desk.clone(), again::answer_once));
+        if E::ROUTE.method == Method::Post {
+            let answer_once = |State(desk), request, next| again::answer_once(E::REMEMBERED, desk, request, next);
+            door = door.layer(from_fn_with_state(self.desk.clone(), answer_once));
         }
         let door = door.layer(from_fn(|request, next| speak::within(E::PATIENCE, request, next)));
         self.router = self.router.route(&format!("{PREFIX}{}", E::ROUTE.path), door);

@@ -58,6 +58,8 @@ pub(super) fn answer<F: Future<Output = Result<(), ReaderGone>> + Send + 'static
             () = outlet.closed() => {}
             () = stop.cancelled() => {}
         }
+        // The answer ends only now, when all that made it is gone.
+        drop(outlet);
     });
     Sse::new(ReceiverStream::new(sent)).keep_alive(KeepAlive::new().interval(HEARTBEAT).text("alive"))
 }

@@ -113,8 +113,8 @@ impl FromRequestParts<Desk> for Key {
 /// A key is kept for a day by the store, so it has a bound.
 pub(super) fn key(headers: &HeaderMap) -> Result<Option<String>, Refused> {
     let Some(value) = headers.get("idempotency-key") else { return Ok(None) };
-    let text = value.to_str().ok().map(str::trim).filter(|text| (1..=255).contains(&text.len()));
-    match text {
+    let plain = |text: &&str| (1..=255).contains(&text.len()) && text.bytes().all(|byte| byte.is_ascii_graphic());
+    match value.to_str().ok().filter(plain) {
         Some(text) => Ok(Some(text.to_owned())),
         None => Err(Fault::new(Code::BadQuery, "Idempotency-Key", "it has 1 to 255 plain characters").alone().into()),
     }

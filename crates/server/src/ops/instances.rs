@@ -1,6 +1,7 @@
 //! Instances: listing, showing, stopping, and a person's word on the uncertain.
 
 use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
 use std::time::Instant;
 
 use engine::Command;
@@ -120,8 +121,8 @@ pub(crate) fn job_names(
 ) -> Result<BTreeMap<JobId, String>, StoreError> {
     let mut names = BTreeMap::new();
     for instance in of {
-        if !names.contains_key(&instance.job) {
-            names.insert(instance.job, job_name(reads, instance.job, by)?);
+        if let Entry::Vacant(unnamed) = names.entry(instance.job) {
+            unnamed.insert(job_name(reads, instance.job, by)?);
         }
     }
     Ok(names)

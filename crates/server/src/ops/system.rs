@@ -1,6 +1,7 @@
 //! The installation as a whole: is it well, what does it do, does its ledger agree with its triggers, a copy of it.
 
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
@@ -118,9 +119,15 @@ impl Desk {
             None => None,
         };
         let window = Window { from, to, job, now };
-        let reads = std::sync::Arc::clone(&self.reads);
+        let reads = Arc::clone(&self.reads);
         let by = Instant::now() + VERIFY_WITHIN;
-        let done = tokio::task::spawn_blocking(move || verify::verify(&*reads, &window, by)).await;
+        // Dropped with this call: a caller who has gone needs no answer.
+        let wanted = Arc::new(());
+        let wish = Arc::downgrade(&wanted);
+        let done =
+            tokio::task::spawn_blocking(move || verify::verify(&*reads, &window, by, &|| wish.strong_count() > 0));
+        let done = done.await;
+        drop(wanted);
         Ok(done.unwrap_or_else(|panic| Err(StoreError::Failed(format!("verifying failed: {panic}"))))?)
     }
 

@@ -183,3 +183,70 @@ fn fate_word(gap: &Gap) -> &'static str {
         Fate::Skipped(_) => "skipped",
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use model::{InstanceId, JobId, SkipReason, TenantId};
+
+    use super::*;
+
+    /// Planned every ten seconds from 10 to 100. Entries as `30` (fired), `30s` (skipped), `30m` (by hand); gaps as
+    /// `20-40x3`, with `+` for merged.
+    fn check(what: &str, held: Option<&str>, count: Option<(u64, u64)>) -> String {
+        let at = |text: &str| Timestamp::from_secs(text.parse().unwrap());
+        let times = (1..=10).map(|n| Timestamp::from_secs(n * 10)).collect();
+        let plan = Plan { times, by_events: Vec::new(), count_max: count.map(|(max, _)| max) };
+        let (mut entries, mut gaps) = (Vec::new(), Vec::new());
+        for word in what.split_whitespace() {
+            if let Some((range, count)) = word.split_once('x') {
+                let (first, last) = range.trim_end_matches('+').split_once('-').unwrap();
+                let merged = range.ends_with('+');
+                let fate = if merged { Fate::Merged(InstanceId(1)) } else { Fate::Skipped(SkipReason::Quarantined) };
+                let (job, tenant, why) = (JobId(1), TenantId::DEFAULT, String::new());
+                let count = count.parse().unwrap();
+                gaps.push(Gap { job, tenant, first: at(first), last: at(last), count, fate, why });
+                continue;
+            }
+            let state = if word.ends_with('s') { State::Skipped } else { State::Succeeded };
+            let planned = at(word.trim_end_matches(['s', 'm']));
+            let instance = InstanceId(entries.len() as i64);
+            entries.push(LedgerEntry { planned, instance, state, by_trigger: !word.ends_with('m') });
+        }
+        let (from, to) = (Timestamp::from_secs(0), Timestamp::from_secs(101));
+        let judge = Judge { name: "j", from, to, held, fired: count.map(|(_, fired)| fired) };
+        let (mut tally, mut told) = (Tally::default(), Vec::new());
+        judge.compare(&plan, &entries, &gaps, &mut tally, &mut |finding| {
+            told.push(format!("{} {}", finding.kind, finding.planned_at.unwrap().0 / 1_000_000));
+        });
+        let Tally { times, fired, skipped, merged, missed, .. } = tally;
+        format!("{times}={fired}+{skipped}+{merged}+{missed} {}", told.join(", "))
+    }
+
+    #[test]
+    fn every_difference_is_named() {
+        let all = "10 20 30 40 50 60 70 80 90 100";
+        assert_eq!(check(all, None, None), "10=10+0+0+0 ");
+        assert_eq!(check("10 20 30s 40 50 60 70 80 90 100s", None, None), "10=8+2+0+0 ");
+        assert_eq!(check("10 20 40 50 60 70 80 90 100", None, None), "10=9+0+0+0 lost 30");
+        assert_eq!(check("10 20 30 40 50 60 70 80", None, None), "10=8+0+0+0 lost 90, lost 100");
+        assert_eq!(check("10 20 20 30 40 50 60 70 80 90 100", None, None), "10=10+0+0+0 doubled 20");
+        assert_eq!(check(&format!("{all} 55"), None, None), "10=11+0+0+0 unplanned 55");
+        assert_eq!(check(&format!("{all} 55m"), None, None), "10=10+0+0+0 ");
+    }
+
+    #[test]
+    fn a_run_of_missed_times_counts_for_each_and_only_once() {
+        assert_eq!(check("10 20-80+x7 90 100", None, None), "10=3+0+7+0 ");
+        assert_eq!(check("10 20-80+x6 90 100", None, None), "10=3+0+6+0 lost 20");
+        assert_eq!(check("10 20-80+x8 90 100", None, None), "10=3+0+8+0 unplanned 20");
+        assert_eq!(check("10 20-80x7 80 90 100", None, None), "10=4+7+0+0 doubled 80");
+    }
+
+    #[test]
+    fn what_a_held_or_exhausted_job_leaves_out_is_not_lost() {
+        assert_eq!(check("10 20 30", Some("boom"), None), "10=3+0+0+0 stuck 40");
+        assert_eq!(check("10 30", Some("boom"), None), "10=2+0+0+0 lost 20, stuck 40");
+        assert_eq!(check("10 20 30", None, Some((3, 3))), "10=3+0+0+0 ");
+        assert_eq!(check("10 20", None, Some((3, 2))).matches("lost").count(), 8);
+    }
+}

@@ -8,7 +8,7 @@ use wire::link::{JoinRequest, LogFrame, LogUp, Stream};
 
 use crate::world::World;
 
-pub struct Shipper {
+pub(crate) struct Shipper {
     ups: mpsc::Sender<LogUp>,
     downs: tonic::Streaming<wire::link::LogDown>,
     next: u64,
@@ -17,7 +17,7 @@ pub struct Shipper {
 
 impl Shipper {
     /// Joins as a new agent, which then has something to say about this attempt.
-    pub async fn join(world: &World, attempt: i64) -> Shipper {
+    pub(crate) async fn join(world: &World, attempt: i64) -> Shipper {
         let token =
             world.post("/join-tokens", serde_json::json!({})).await.good()["token"].as_str().unwrap().to_owned();
         let mut link: LinkClient<Channel> = LinkClient::connect(world.running.agent_endpoint.clone()).await.unwrap();
@@ -33,7 +33,7 @@ impl Shipper {
     }
 
     /// Returns when the server has it.
-    pub async fn print(&mut self, lines: &[&[u8]], last: bool) {
+    pub(crate) async fn print(&mut self, lines: &[&[u8]], last: bool) {
         let frame =
             |bytes: &&[u8]| LogFrame { stream: Stream::Stdout.into(), at: 1_000_000, bytes: bytes.to_vec().into() };
         let frames: Vec<LogFrame> = lines.iter().map(frame).collect();

@@ -131,7 +131,9 @@ async fn every_answer_carries_its_request_id() {
     assert_eq!(told.json()["instance"], "/api/v1/nowhere");
     let odd = world.request(Method::GET, "/version").header("x-request-id", "a b\"c");
     assert_ne!(world.send(odd).await.headers["x-request-id"], "a b\"c");
-    let missing = world.post_keyed("/jobs/none/trigger", &"k".repeat(300), json!({})).await;
-    assert!(missing.refusal().starts_with("400 E0103"), "{missing:?}");
+    for (path, key) in [("/jobs/none/trigger", "k".repeat(300)), ("/join-tokens", "a b".into())] {
+        let odd = world.post_keyed(path, &key, json!({})).await;
+        assert!(odd.refusal().starts_with("400 E0103"), "{odd:?}");
+    }
     world.stop().await;
 }

@@ -7,19 +7,19 @@ use crate::world::{PATIENCE, TOKEN, World};
 
 /// One event of a stream: its number, its name, its body.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Event {
-    pub id: Option<u64>,
-    pub name: String,
-    pub body: Value,
+pub(crate) struct Event {
+    pub(crate) id: Option<u64>,
+    pub(crate) name: String,
+    pub(crate) body: Value,
 }
 
-pub struct Reader {
+pub(crate) struct Reader {
     response: reqwest::Response,
     text: String,
 }
 
 impl Reader {
-    pub async fn open(world: &World, path: &str, after: Option<u64>) -> Reader {
+    pub(crate) async fn open(world: &World, path: &str, after: Option<u64>) -> Reader {
         let mut request = world.request(Method::GET, path).bearer_auth(TOKEN);
         if let Some(after) = after {
             request = request.header("last-event-id", after.to_string());
@@ -31,7 +31,7 @@ impl Reader {
     }
 
     /// None: the stream has ended.
-    pub async fn next(&mut self) -> Option<Event> {
+    pub(crate) async fn next(&mut self) -> Option<Event> {
         loop {
             if let Some((block, rest)) = self.text.split_once("\n\n") {
                 let (block, rest) = (block.to_owned(), rest.to_owned());
@@ -47,7 +47,7 @@ impl Reader {
         }
     }
 
-    pub async fn until(&mut self, name: &str) -> Event {
+    pub(crate) async fn until(&mut self, name: &str) -> Event {
         loop {
             let event = self.next().await.expect("the stream ended");
             if event.name == name {

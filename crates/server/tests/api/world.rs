@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use engine::{Command, Input};
 use model::{Actor, AgentId, AgentRecord, AttemptId, Outcome, Report, ReportKind, TenantId, Timestamp, Usage, Verdict};
-use reqwest::{Method, RequestBuilder, StatusCode};
+use reqwest::{Method, RequestBuilder};
 use serde_json::{Value, json};
 use server::{Running, ServerConfig};
 use sha2::{Digest, Sha256};
@@ -15,37 +15,37 @@ use store::sqlite::{Options, SqliteStore};
 use tempfile::TempDir;
 use tokio_util::sync::CancellationToken;
 
-pub const TOKEN: &str = "duly_test-token";
+pub(crate) const TOKEN: &str = "duly_test-token";
 /// A fact that has not come by then will not come.
-pub const PATIENCE: Duration = Duration::from_secs(60);
+pub(crate) const PATIENCE: Duration = Duration::from_secs(60);
 
-pub struct World {
-    pub dir: TempDir,
-    pub running: Running,
+pub(crate) struct World {
+    pub(crate) dir: TempDir,
+    pub(crate) running: Running,
     http: reqwest::Client,
 }
 
 /// What the server said.
 #[derive(Debug)]
-pub struct Told {
-    pub status: u16,
-    pub headers: reqwest::header::HeaderMap,
-    pub text: String,
+pub(crate) struct Told {
+    pub(crate) status: u16,
+    pub(crate) headers: reqwest::header::HeaderMap,
+    pub(crate) text: String,
 }
 
 impl Told {
-    pub fn json(&self) -> Value {
+    pub(crate) fn json(&self) -> Value {
         serde_json::from_str(&self.text).unwrap_or_else(|error| panic!("{error}: {self:?}"))
     }
 
     /// The view of a success.
-    pub fn good(self) -> Value {
+    pub(crate) fn good(self) -> Value {
         assert!((200..300).contains(&self.status), "{self:?}");
         if self.text.is_empty() { Value::Null } else { self.json() }
     }
 
     /// The essence of a refusal: `404 E0301 there is no job "x"`.
-    pub fn refusal(&self) -> String {
+    pub(crate) fn refusal(&self) -> String {
         let problem = self.json();
         assert_eq!(self.headers["content-type"], "application/problem+json");
         assert_eq!(problem["status"], self.status);
@@ -61,7 +61,7 @@ impl Told {
 
 impl World {
     /// A server that is set up, with one token.
-    pub async fn new() -> World {
+    pub(crate) async fn new() -> World {
         let dir = tempfile::tempdir().unwrap();
         let store = SqliteStore::open(dir.path(), &Options::default()).unwrap();
         let mut access = store.access().unwrap();
@@ -72,66 +72,66 @@ impl World {
     }
 
     /// A server on a directory as it is.
-    pub async fn start(dir: TempDir) -> World {
+    pub(crate) async fn start(dir: TempDir) -> World {
         let running = server::start(config(dir.path()), CancellationToken::new()).await.unwrap();
         let _ = rustls::crypto::ring::default_provider().install_default();
         World { dir, running, http: reqwest::Client::new() }
     }
 
-    pub async fn stop(self) -> TempDir {
+    pub(crate) async fn stop(self) -> TempDir {
         self.running.app.stop.cancel();
         self.running.wait().await.unwrap();
         self.dir
     }
 
-    pub async fn restart(self) -> World {
+    pub(crate) async fn restart(self) -> World {
         World::start(self.stop().await).await
     }
 
-    pub fn request(&self, method: Method, path: &str) -> RequestBuilder {
+    pub(crate) fn request(&self, method: Method, path: &str) -> RequestBuilder {
         let path =
             if path.starts_with("/api") || !path.starts_with('/') { path.to_owned() } else { format!("/api/v1{path}") };
         self.http.request(method, format!("{}{path}", self.running.url))
     }
 
-    pub async fn send(&self, request: RequestBuilder) -> Told {
+    pub(crate) async fn send(&self, request: RequestBuilder) -> Told {
         let response = request.send().await.unwrap();
         let (status, headers) = (response.status().as_u16(), response.headers().clone());
         Told { status, headers, text: response.text().await.unwrap() }
     }
 
-    pub async fn get(&self, path: &str) -> Told {
+    pub(crate) async fn get(&self, path: &str) -> Told {
         self.send(self.request(Method::GET, path).bearer_auth(TOKEN)).await
     }
 
-    pub async fn post(&self, path: &str, body: Value) -> Told {
+    pub(crate) async fn post(&self, path: &str, body: Value) -> Told {
         self.send(self.request(Method::POST, path).bearer_auth(TOKEN).json(&body)).await
     }
 
-    pub async fn put(&self, path: &str, body: Value) -> Told {
+    pub(crate) async fn put(&self, path: &str, body: Value) -> Told {
         self.send(self.request(Method::PUT, path).bearer_auth(TOKEN).json(&body)).await
     }
 
-    pub async fn delete(&self, path: &str) -> Told {
+    pub(crate) async fn delete(&self, path: &str) -> Told {
         self.send(self.request(Method::DELETE, path).bearer_auth(TOKEN)).await
     }
 
-    pub async fn post_keyed(&self, path: &str, key: &str, body: Value) -> Told {
+    pub(crate) async fn post_keyed(&self, path: &str, key: &str, body: Value) -> Told {
         let request = self.request(Method::POST, path).bearer_auth(TOKEN).header("idempotency-key", key);
         self.send(request.json(&body)).await
     }
 
     /// Applies jobs written as a file.
-    pub async fn apply(&self, yaml: &str) -> Told {
+    pub(crate) async fn apply(&self, yaml: &str) -> Told {
         self.post("/jobs/apply", json!({"files": [{"name": "jobs.yaml", "text": yaml}]})).await
     }
 
-    pub async fn trigger(&self, job: &str) -> i64 {
+    pub(crate) async fn trigger(&self, job: &str) -> i64 {
         self.post(&format!("/jobs/{job}/trigger"), json!({})).await.good()["id"].as_i64().unwrap()
     }
 
     /// Asks again after every commit until the answer is there.
-    pub async fn until<T>(&self, mut fact: impl AsyncFnMut(&World) -> Option<T>) -> T {
+    pub(crate) async fn until<T>(&self, mut fact: impl AsyncFnMut(&World) -> Option<T>) -> T {
         let mut commits = self.running.app.ring.watch();
         let look = async {
             loop {
@@ -144,7 +144,7 @@ impl World {
         tokio::time::timeout(PATIENCE, look).await.expect("the fact never came")
     }
 
-    pub async fn until_state(&self, instance: i64, state: &str) -> Value {
+    pub(crate) async fn until_state(&self, instance: i64, state: &str) -> Value {
         let path = format!("/instances/{instance}");
         self.until(async |world: &World| {
             let view = world.get(&path).await.good();
@@ -154,7 +154,7 @@ impl World {
     }
 
     /// An agent that exists for the scheduler only: what it runs ends when the test says so.
-    pub async fn agent(&self, name: &str) -> AgentId {
+    pub(crate) async fn agent(&self, name: &str) -> AgentId {
         let agent = AgentRecord {
             id: AgentId(900),
             tenant: TenantId::DEFAULT,
@@ -175,7 +175,7 @@ impl World {
     }
 
     /// The agent says how an instance's attempt ended.
-    pub async fn report(&self, agent: AgentId, instance: i64, verdict: Verdict) {
+    pub(crate) async fn report(&self, agent: AgentId, instance: i64, verdict: Verdict) {
         let view = self.until_state(instance, "dispatched").await;
         let now = self.running.app.clock.now();
         let code = if verdict == Verdict::Succeeded { 0 } else { 3 };
@@ -194,7 +194,7 @@ impl World {
     }
 }
 
-pub fn token(text: &str) -> Token {
+pub(crate) fn token(text: &str) -> Token {
     Token {
         id: 0,
         name: "test".into(),
@@ -206,15 +206,11 @@ pub fn token(text: &str) -> Token {
     }
 }
 
-pub fn config(data: &Path) -> ServerConfig {
+pub(crate) fn config(data: &Path) -> ServerConfig {
     ServerConfig { listen: ([127, 0, 0, 1], 0).into(), ..ServerConfig::new(data.to_owned()) }
 }
 
-pub fn names(page: &Value, key: &str) -> Vec<String> {
+pub(crate) fn names(page: &Value, key: &str) -> Vec<String> {
     let text = |item: &Value| item[key].as_str().map_or_else(|| item[key].to_string(), str::to_owned);
     page["items"].as_array().unwrap().iter().map(text).collect()
-}
-
-pub fn is(status: StatusCode, told: &Told) {
-    assert_eq!(told.status, status.as_u16(), "{told:?}");
 }

@@ -66,6 +66,8 @@ pub struct PoolBody {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct LimitBody {
+    // Left out is a mistake here and not "no bound".
+    #[serde(deserialize_with = "Option::deserialize")]
     #[schema(required = true)]
     pub limit: Option<u32>,
 }
