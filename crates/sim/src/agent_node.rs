@@ -70,7 +70,8 @@ impl AgentNode {
             graves: self.disk.graves.clone(),
             rebooted,
         };
-        let gone: Vec<i64> = recovered.running.iter().map(|t| t.attempt).filter(|a| !self.tasks.contains_key(a)).collect();
+        let gone: Vec<i64> =
+            recovered.running.iter().map(|t| t.attempt).filter(|a| !self.tasks.contains_key(a)).collect();
         let profile = Profile { name: self.record.name.clone(), slots: self.record.slots, ..Profile::default() };
         let mut session = Session::new(profile, recovered);
         let unseen: BTreeMap<i64, Outcome> = std::mem::take(&mut self.unseen).into_iter().collect();
@@ -106,7 +107,13 @@ impl AgentNode {
         self.session.iter_mut().for_each(Session::on_disconnected);
     }
 
-    pub fn down(&mut self, now: Timestamp, down: link::Down, die: &mut Die, checker: &mut Checker) -> Result<Vec<Up>, Broken> {
+    pub fn down(
+        &mut self,
+        now: Timestamp,
+        down: link::Down,
+        die: &mut Die,
+        checker: &mut Checker,
+    ) -> Result<Vec<Up>, Broken> {
         if let Some(link::down::Body::Acks(acks)) = &down.body {
             for ack in acks.items.iter().filter(|ack| ack.seq == agent::session::ENDED) {
                 checker.acknowledged(AttemptId(ack.attempt))?;
@@ -177,10 +184,12 @@ impl AgentNode {
             Act::Start(start) => {
                 let attempt = start.order.attempt;
                 checker.began(AttemptId(attempt), JobId(start.task.job))?;
-                let taken = Taken { attempt, shard: start.order.shard, until: start.until, started_at: Some(now), leash: None };
+                let taken =
+                    Taken { attempt, shard: start.order.shard, until: start.until, started_at: Some(now), leash: None };
                 self.disk.taken.insert(attempt, taken);
                 let verdict = if die.one_in(5) { Verdict::Failed } else { Verdict::Succeeded };
-                let lasts = if die.one_in(30) { die.between(1_000_000, 20_000_000) } else { die.between(1_000, 900_000) };
+                let lasts =
+                    if die.one_in(30) { die.between(1_000_000, 20_000_000) } else { die.between(1_000, 900_000) };
                 self.tasks.insert(attempt, Task { ends_at: now + Span(lasts), verdict });
                 session.on_started(Now::both(now), attempt, now);
             }

@@ -55,7 +55,8 @@ impl Line {
         for order in &parcel.orders {
             if self.told.insert(order.version) {
                 let (job, body) = bodies(order.version);
-                let task = link::Task { version: order.version.0, job, job_name: format!("job-{job}"), body: body.into() };
+                let task =
+                    link::Task { version: order.version.0, job, job_name: format!("job-{job}"), body: body.into() };
                 self.send_down(now, down::Body::Task(task), die);
             }
         }
@@ -70,17 +71,32 @@ impl Line {
     }
 
     /// The server's end takes a message in: what the shard is told, and what is answered at once.
-    pub fn taken_in(&mut self, now: Timestamp, up: Up, record: &Arc<AgentRecord>, term: Term, die: &mut Die) -> Vec<Input> {
+    pub fn taken_in(
+        &mut self,
+        now: Timestamp,
+        up: Up,
+        record: &Arc<AgentRecord>,
+        term: Term,
+        die: &mut Die,
+    ) -> Vec<Input> {
         match up.body {
             Some(up::Body::Hello(hello)) => {
                 self.rebooted = hello.rebooted;
-                let welcome = link::Welcome { protocol: link::PROTOCOL, now: now.0, beat_every_ms: 2_000, version: String::new() };
+                let welcome = link::Welcome {
+                    protocol: link::PROTOCOL,
+                    now: now.0,
+                    beat_every_ms: 2_000,
+                    version: String::new(),
+                };
                 self.send_down(now, down::Body::Welcome(welcome), die);
                 self.greet(now, term, die);
                 Vec::new()
             }
             Some(up::Body::TermStored(stored)) if stored.term == term.0 => {
-                let held = stored.held.into_iter().map(|h| Held { attempt: AttemptId(h.attempt), started_at: h.started_at.map(Timestamp) });
+                let held = stored
+                    .held
+                    .into_iter()
+                    .map(|h| Held { attempt: AttemptId(h.attempt), started_at: h.started_at.map(Timestamp) });
                 vec![Input::AgentUp { agent: Arc::clone(record), held: held.collect(), rebooted: self.rebooted }]
             }
             Some(up::Body::Reports(reports)) => {

@@ -68,15 +68,7 @@ pub enum Mutant {
 
 impl Scenario {
     pub fn ring_one(seed: u64) -> Scenario {
-        Scenario {
-            seed,
-            jobs: 200,
-            agents: 3,
-            slots: 400,
-            seconds: 600,
-            faults: Faults::of_ring_one(),
-            mutant: None,
-        }
+        Scenario { seed, jobs: 200, agents: 3, slots: 400, seconds: 600, faults: Faults::of_ring_one(), mutant: None }
     }
 
     pub fn ring_two(seed: u64) -> Scenario {

@@ -44,6 +44,8 @@ pub struct ServerNode {
     /// Releases effects before their commit, to see that the checker notices.
     hasty: bool,
     any_term: bool,
+    /// It was told something and has not had its turn since.
+    stirred: bool,
     /// It lost its shard or its store: somebody must start another.
     pub dead: Option<String>,
 }
@@ -52,10 +54,23 @@ impl ServerNode {
     pub fn start(store: &MemoryStore, now: Timestamp, hasty: bool) -> ServerNode {
         let mut store = store.clone();
         let (keeper, term) = load(&mut store, now);
-        ServerNode { keeper, term, store, post: Post::default(), callers: 0, flight: None, hasty, any_term: false, dead: None }
+        ServerNode {
+            keeper,
+            term,
+            store,
+            post: Post::default(),
+            callers: 0,
+            flight: None,
+            hasty,
+            any_term: false,
+            stirred: false,
+            dead: None,
+        }
     }
 
     pub fn tell(&mut self, now: Timestamp, input: Input, checker: &mut Checker) -> Result<(), Broken> {
+        self.stirred = true;
+        trace(now, "told", &input);
         match self.keeper.tell(now, input) {
             Ok(()) => Ok(()),
             Err(trouble) => self.meet(trouble, now, checker),
@@ -70,6 +85,7 @@ impl ServerNode {
 
     /// Ticks if it is time, hands on what was decided. `takes` is how long a commit will take.
     pub fn turn(&mut self, now: Timestamp, takes: model::Span, checker: &mut Checker) -> Result<(), Broken> {
+        self.stirred = false;
         while self.dead.is_none() && self.keeper.takes_inputs() && self.keeper.next_wake().is_some_and(|w| w <= now) {
             self.tell(now, Input::Tick, checker)?;
             if self.flight.is_some() {
@@ -98,6 +114,7 @@ impl ServerNode {
         if self.any_term {
             sent.term = self.store.standing(SHARD).expect("the memory store answers").term;
         }
+        sent.changes.iter().for_each(|change| trace(now, "commits", change));
         match self.store.commit(&sent) {
             Ok(answers) => {
                 checker.committed(&commit)?;
@@ -118,12 +135,11 @@ impl ServerNode {
     /// A crash in the middle of a commit: it may have reached the disk.
     pub fn crash(self, reached_disk: bool, checker: &mut Checker) -> Result<(), Broken> {
         let mut store = self.store;
-        if let Some((_, commit)) = self.flight.filter(|_| reached_disk)
-            && store.commit(&commit).is_ok()
-        {
-            checker.committed(&commit)?;
-        }
-        Ok(())
+        let Some((_, commit)) = self.flight.filter(|_| reached_disk) else { return Ok(()) };
+        // Nobody hears the answer; only where the store stands tells whether it was written.
+        let _ = store.commit(&commit);
+        let standing = store.standing(SHARD).expect("the memory store answers");
+        if (standing.term, standing.batch) == (commit.term, commit.batch) { checker.committed(&commit) } else { Ok(()) }
     }
 
     fn meet(&mut self, trouble: Trouble, now: Timestamp, checker: &mut Checker) -> Result<(), Broken> {
@@ -166,6 +182,7 @@ impl ServerNode {
     }
 
     fn release(&mut self, effects: Vec<engine::Effect>, now: Timestamp, checker: &mut Checker) -> Result<(), Broken> {
+        effects.iter().for_each(|effect| trace(now, "releases", effect));
         if !effects.is_empty() && release(effects, &self.post, &mut Answers::default()) {
             let ids = self.store.take_ids(engine::BLOCK).expect("the memory store has ids");
             self.tell(now, Input::Ids { from: ids.start, until: ids.end }, checker)?;
@@ -185,9 +202,23 @@ impl ServerNode {
 
     /// When it next has something to do by itself.
     pub fn next(&self) -> Option<Timestamp> {
+        if self.stirred {
+            return Some(Timestamp::MIN);
+        }
         let answer = self.flight.as_ref().map(|(at, _)| *at);
         let wake = self.keeper.next_wake().filter(|_| self.keeper.takes_inputs());
         [answer, wake].into_iter().flatten().min()
+    }
+}
+
+/// `DULY_TRACE=AttemptId(7)` prints everything in which that text occurs: what happened to one attempt, job or agent.
+fn trace(now: Timestamp, what: &str, thing: &dyn std::fmt::Debug) {
+    static WANTED: std::sync::OnceLock<Option<String>> = std::sync::OnceLock::new();
+    if let Some(wanted) = WANTED.get_or_init(|| std::env::var("DULY_TRACE").ok()) {
+        let text = format!("{thing:?}");
+        if text.contains(wanted.as_str()) {
+            eprintln!("{} {what} {text}", now.0);
+        }
     }
 }
 

@@ -1,14 +1,14 @@
 //! The world: moves the one clock from event to event, lets faults happen, and has the checker look at everything.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::time::{Duration, Instant};
 
 use engine::input::{JobDraft, Triggering};
 use engine::{Command, Compiled, Input};
-use model::{AgentId, JobId, JobMode, JobRecord, Span, State, TenantId, Timestamp, VersionId};
+use model::{AgentId, JobId, JobMode, JobRecord, Span, State, TenantId, Term, Timestamp, VersionId};
 use store::memory::{Fault, MemoryStore};
-use store::read::{InstanceFilter, JobFilter};
-use store::{Reads, Store};
+use store::read::{InstanceFilter, JobFilter, LedgerEntry};
+use store::{Reads, Standing, Store};
 use wire::link::Up;
 use wire::task::{Lang, LogCaps, TaskBody, TaskKind};
 
@@ -17,7 +17,7 @@ use crate::checker::{Broken, Checker};
 use crate::die::Die;
 use crate::line::Line;
 use crate::scenario::{Mutant, Scenario};
-use crate::server_node::{Sent, ServerNode};
+use crate::server_node::{SHARD, Sent, ServerNode};
 
 /// 2026-11-15, because every history needs a day.
 const BEGIN: Timestamp = Timestamp::from_secs(1_794_700_800);
@@ -78,7 +78,8 @@ struct World {
 impl World {
     fn new(scenario: Scenario) -> World {
         let die = Die::new(scenario.seed);
-        let agents: Vec<_> = (0..scenario.agents).map(|n| AgentNode::new(1_000_000_000 + n as i64, scenario.slots)).collect();
+        let agents: Vec<_> =
+            (0..scenario.agents).map(|n| AgentNode::new(1_000_000_000 + n as i64, scenario.slots)).collect();
         let count = agents.len();
         World {
             die,
@@ -209,7 +210,7 @@ impl World {
             }
             server.turn(now, takes, &mut self.checker)?;
             let sent = server.take_sent();
-            self.post(sent);
+            self.post(sent)?;
             if self.server.as_ref().is_some_and(|server| server.dead.is_some()) {
                 self.lose_server(None);
             }
@@ -217,15 +218,24 @@ impl World {
         Ok(())
     }
 
-    fn post(&mut self, sent: Vec<Sent>) {
+    fn post(&mut self, sent: Vec<Sent>) -> Result<(), Broken> {
         let (store, now) = (self.store.clone(), self.now);
         let bodies = move |version: VersionId| {
-            let version = store.version(version, soon()).expect("memory reads").expect("ordered versions exist");
+            let version = store.version(version, soon()).expect("memory reads").expect("looked up before it is sent");
             (version.job.0, store.content(version.task, soon()).expect("memory reads").expect("interned"))
         };
         for sent in sent {
             match sent {
                 Sent::Parcel(agent, parcel) => {
+                    let unknown = |order: &&engine::Order| {
+                        self.store.version(order.version, soon()).expect("memory reads").is_none()
+                    };
+                    if let Some(order) = parcel.orders.iter().find(unknown) {
+                        return Err(Broken(format!(
+                            "attempt {} was ordered before its job was on disk",
+                            order.attempt
+                        )));
+                    }
                     let n = self.number(agent);
                     if let Some(line) = &mut self.lines[n] {
                         line.parcel(now, parcel, &bodies, &mut self.die);
@@ -238,6 +248,7 @@ impl World {
                 }
             }
         }
+        Ok(())
     }
 
     /// Messages that have arrived by now, in both directions.
@@ -252,7 +263,11 @@ impl World {
                 let line = self.lines[n].as_mut().expect("a message came over it");
                 let inputs = line.taken_in(self.now, up, &self.agents[n].record, server.term, &mut self.die);
                 for input in inputs {
-                    let input = if self.scenario.mutant == Some(Mutant::FenceIgnored) { unfenced(&self.store, input) } else { input };
+                    let input = if self.scenario.mutant == Some(Mutant::FenceIgnored) {
+                        unfenced(&self.store, input)
+                    } else {
+                        input
+                    };
                     server.tell(self.now, input, &mut self.checker)?;
                 }
             }
@@ -284,12 +299,24 @@ impl World {
             if self.scenario.mutant == Some(Mutant::NoTermCheck) {
                 zombie.forget_term();
             }
+            let stood = self.standing();
             for _ in 0..3 {
                 zombie.answer(now, &mut self.checker)?;
                 zombie.turn(now, Span(0), &mut self.checker)?;
             }
+            if self.standing() != stood && self.server_term() > Some(zombie.term) {
+                return Err(Broken("a server that had been replaced wrote to the store".into()));
+            }
         }
         Ok(())
+    }
+
+    fn standing(&self) -> Standing {
+        self.store.clone().standing(SHARD).expect("the memory store answers")
+    }
+
+    fn server_term(&self) -> Option<Term> {
+        self.server.as_ref().map(|server| server.term)
     }
 
     fn come_back(&mut self) -> Result<(), Broken> {
@@ -344,9 +371,11 @@ impl World {
         if self.die.one_in(faults.zombie)
             && let Some(server) = self.server.take()
         {
-            let sleep = Span(self.die.between(100_000, 8_000_000));
+            let most = *self.die.pick(&[600_000, 8_000_000]);
+            let sleep = Span(self.die.between(1_000, most));
+            let successor_in = Span(self.die.between(1_000, 500_000));
             self.zombies.push((self.now + sleep, server));
-            self.lose_server(Some(Span(self.die.between(1_000, 500_000))));
+            self.lose_server(Some(successor_in));
         }
         self.throw_agents_dice(faults)?;
         if self.die.one_in(faults.people) {
@@ -409,7 +438,13 @@ impl World {
         let command = match self.die.between(0, 6) {
             0 => Command::SetMode { job, mode: JobMode::Paused },
             1 | 2 => Command::SetMode { job, mode: JobMode::Enabled },
-            3 => Command::Trigger(Box::new(Triggering { job, params: None, planned: None, idempotency_key: None, adopt: None })),
+            3 => Command::Trigger(Box::new(Triggering {
+                job,
+                params: None,
+                planned: None,
+                idempotency_key: None,
+                adopt: None,
+            })),
             4 => match self.some_instance(job, true) {
                 Some(instance) => Command::Stop { instance: instance.id },
                 None => return Ok(()),
@@ -449,7 +484,8 @@ impl World {
         self.store.plan([]);
         let end = self.now + PATIENCE;
         loop {
-            let enabled: Vec<JobId> = self.jobs().iter().filter(|job| job.mode == JobMode::Enabled).map(|job| job.id).collect();
+            let enabled: Vec<JobId> =
+                self.jobs().iter().filter(|job| job.mode == JobMode::Enabled).map(|job| job.id).collect();
             let open = self.open_instances();
             if enabled.is_empty() && open.is_empty() {
                 return Ok(());
@@ -487,8 +523,16 @@ impl World {
                     next = rule.next_after(at, interval.since);
                 }
             }
-            let fired: Vec<Timestamp> = self.store.ledger(*job, from, to, soon()).expect("memory reads")
-                .into_iter().filter(|entry| entry.by_trigger).map(|entry| entry.planned).collect();
+            let entries = self.store.ledger(*job, from, to, soon()).expect("memory reads");
+            let planned_set: BTreeSet<Timestamp> = planned.iter().copied().collect();
+            // What a person stopped ahead of its time stays in the books, even if the job changed before it came.
+            let stopped_ahead =
+                |entry: &LedgerEntry| entry.state == State::Stopped && !planned_set.contains(&entry.planned);
+            let fired: Vec<Timestamp> = entries
+                .into_iter()
+                .filter(|entry| entry.by_trigger && !stopped_ahead(entry))
+                .map(|entry| entry.planned)
+                .collect();
             let gaps = self.store.gaps(Some(*job), from, to, soon()).expect("memory reads");
             Checker::ledger(*job, &planned, &fired, gaps.iter().map(|gap| gap.count).sum())?;
         }
@@ -499,7 +543,11 @@ impl World {
 /// The planted bug: the report is taken to be about whatever attempt the instance has now.
 fn unfenced(store: &MemoryStore, input: Input) -> Input {
     let Input::Report { agent, mut report } = input else { return input };
-    let current = store.instance_of(report.attempt, soon()).ok().flatten().and_then(|id| store.instance(id, soon()).ok().flatten());
+    let current = store
+        .instance_of(report.attempt, soon())
+        .ok()
+        .flatten()
+        .and_then(|id| store.instance(id, soon()).ok().flatten());
     match current {
         Some(instance) => {
             report.attempt = instance.attempt;
