@@ -13,13 +13,12 @@ use sha2::{Digest, Sha256};
 use tokio::sync::Mutex;
 use wire::{Code, Problem};
 
+use super::endpoint::Endpoint;
 use super::take;
 use crate::ops::{Desk, Refused};
 
 const REMEMBER: Duration = Duration::from_secs(600);
 const ANSWERS_MAX: u64 = 10_000;
-/// Larger bodies are neither compared nor remembered: the largest any endpoint takes.
-const BODY_MAX: usize = 16 << 20;
 const ANSWER_MAX: usize = 64 << 10;
 
 /// Answers by who asked what under which key.
@@ -42,21 +41,21 @@ impl Repeats {
 }
 
 /// For endpoints that remember nothing, a key is only looked at.
-pub(super) async fn answer_once(remembered: bool, desk: Desk, request: Request, next: Next) -> Response {
+pub(super) async fn answer_once<E: Endpoint>(desk: Desk, request: Request, next: Next) -> Response {
     match take::key(request.headers()) {
-        Ok(Some(key)) if remembered => {
-            with_key(&desk, &key, request, next).await.unwrap_or_else(IntoResponse::into_response)
+        Ok(Some(key)) if E::REMEMBERED => {
+            with_key(&desk, &key, E::BODY_MAX, request, next).await.unwrap_or_else(IntoResponse::into_response)
         }
         Ok(_) => next.run(request).await,
         Err(refused) => refused.into_response(),
     }
 }
 
-async fn with_key(desk: &Desk, key: &str, request: Request, next: Next) -> Result<Response, Refused> {
+async fn with_key(desk: &Desk, key: &str, body_max: usize, request: Request, next: Next) -> Result<Response, Refused> {
     let (parts, body) = request.into_parts();
     let too_large =
-        |_| Refused::from(Problem::new(Code::TooLarge, format!("the body is larger than {BODY_MAX} bytes")));
-    let body = to_bytes(body, BODY_MAX).await.map_err(too_large)?;
+        |_| Refused::from(Problem::new(Code::TooLarge, format!("the body is larger than {body_max} bytes")));
+    let body = to_bytes(body, body_max).await.map_err(too_large)?;
     // One person's key must not show another person's answer.
     let shown = [header::AUTHORIZATION, header::COOKIE].map(|name| parts.headers.get(name).cloned());
     let shown = shown.iter().flatten().map(HeaderValue::as_bytes);

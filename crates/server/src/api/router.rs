@@ -50,7 +50,7 @@ impl Mounts {
         };
         let mut door: MethodRouter<Desk> = on(method, handler).layer(DefaultBodyLimit::max(E::BODY_MAX));
         if E::ROUTE.method == Method::Post {
-            let answer_once = |State(desk), request, next| again::answer_once(E::REMEMBERED, desk, request, next);
+            let answer_once = |State(desk), request, next| again::answer_once::<E>(desk, request, next);
             door = door.layer(from_fn_with_state(self.desk.clone(), answer_once));
         }
         let door = door.layer(from_fn(|request, next| speak::within(E::PATIENCE, request, next)));

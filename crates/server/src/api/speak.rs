@@ -75,15 +75,23 @@ fn request_id(request: &Request) -> HeaderValue {
     })
 }
 
-/// Gives an answer up that does not begin in time.
+/// Gives an answer up that does not begin in time. What changes something is done to its end all the same, and also when
+/// its caller has gone: half a change is worse than an unread answer.
 pub(super) async fn within(patience: Duration, request: Request, next: Next) -> Response {
-    match tokio::time::timeout(patience, next.run(request)).await {
-        Ok(response) => response,
-        Err(_) => {
-            let detail = format!("no answer within {} s", patience.as_secs());
-            Refused::from(Problem::new(Code::TookTooLong, detail)).into_response()
-        }
-    }
+    let only_reads = matches!(*request.method(), Method::GET | Method::HEAD);
+    let answer = next.run(request);
+    let answered = if only_reads {
+        tokio::time::timeout(patience, answer).await
+    } else {
+        let done = tokio::time::timeout(patience, tokio::spawn(answer)).await;
+        let failed =
+            |failed: tokio::task::JoinError| failed.try_into_panic().unwrap_or_else(|gone| Box::new(gone.to_string()));
+        done.map(|done| done.unwrap_or_else(|error| panicked(failed(error))))
+    };
+    answered.unwrap_or_else(|_| {
+        let detail = format!("no answer within {} s", patience.as_secs());
+        Refused::from(Problem::new(Code::TookTooLong, detail)).into_response()
+    })
 }
 
 pub(super) async fn no_route(uri: Uri) -> Refused {

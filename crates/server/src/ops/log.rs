@@ -67,7 +67,9 @@ impl Desk {
         if !is_earlier && instance.state.is_open() {
             return Ok(None);
         }
-        let printed = is_earlier || instance.usage.log_bytes.is_none_or(|bytes| bytes > 0);
+        // Whoever ended well has said how much it printed; what has no output says nothing.
+        let said = |bytes: Option<i64>| bytes.map_or(instance.state != State::Succeeded, |bytes| bytes > 0);
+        let printed = is_earlier || said(instance.usage.log_bytes);
         let ran = is_earlier || instance.started_at.is_some();
         Ok(Some(Over { state: instance.state, printed: printed && ran }))
     }
