@@ -10,7 +10,10 @@ import re
 import signal
 import socket
 import subprocess
+import threading
 import time
+
+import requests
 
 BIN = os.environ.get("DULY_BIN", str(pathlib.Path(__file__).parents[2] / "target/debug/duly"))
 SOAK = bool(os.environ.get("DULY_SOAK"))
@@ -120,6 +123,30 @@ class Duly:
                 except (FileNotFoundError, ProcessLookupError, PermissionError):
                     pass
 
+    def join_agent(self, name: str, *more) -> subprocess.Popen:
+        """One more agent on this machine, in a directory of its own, with a one-time token of its own."""
+        home = self.root / "data-agents" / name
+        home.mkdir(parents=True, exist_ok=True)
+        token = self.root / f"join-{name}"
+        if not token.exists():
+            token.write_text(self.json("join-token")["token"])
+        command = [BIN, "agent", "--data", home, "--server", (self.data / "agent-endpoint").read_text(), "--name", name,
+                   "--join-token-file", token, *more]
+        log = open(self.root / f"agent-{name}.log", "ab")
+        return subprocess.Popen([str(word) for word in command], stdout=log, stderr=log, env=self.env, start_new_session=True)
+
+    def online(self, *names) -> bool:
+        return set(names) <= {a["name"] for a in self.json("agents", "list")["items"] if a["state"] == "online"}
+
+    # ---- the API, where the command line is not what is asked about
+
+    def api(self, method: str, path: str, token: str | None = "", **more) -> requests.Response:
+        """Token: ours if left out, none if None."""
+        headers = dict(more.pop("headers", {}))
+        if token is not None:
+            headers["Authorization"] = f"Bearer {token or self.token_file.read_text()}"
+        return requests.request(method, self.url + "/api/v1" + path, headers=headers, timeout=more.pop("timeout", 60), **more)
+
     # ---- the command line
 
     def run(self, *args, check: bool = False, stdin: str | None = None, timeout: float = 120):
@@ -160,8 +187,16 @@ class Duly:
             return seen if seen["state"] in states else None
         return eventually(look, f"instance {instance} is {' or '.join(states)}", within)
 
+    def ended(self, instance: int, within: float = 30) -> dict:
+        return self.wait_state(instance, "succeeded", "warned", "failed", "dead", "skipped", "stopped", "forced", within=within)
+
     def trigger(self, job: str, *more) -> int:
         return self.json("job", "trigger", job, *more)["id"]
+
+    def apply_and_trigger(self, job: str, body: str) -> int:
+        """A job of the file's keys, and an instance of it."""
+        self.apply(f"job: {job}\n{body}\n")
+        return self.trigger(job)
 
     def verify(self) -> dict:
         done = self.run("verify", "--json")
@@ -169,7 +204,35 @@ class Duly:
         return json.loads(done.stdout)
 
     def agent_online(self):
-        return any(a["state"] == "online" for a in self.json("agent", "list")["items"])
+        return any(a["state"] == "online" for a in self.json("agents", "list")["items"])
+
+
+class Events:
+    """Everything an installation says happened, from now on, gathered beside the test."""
+
+    def __init__(self, duly: Duly):
+        self.seen: list[dict] = []
+        self.answer = duly.api("GET", "/events", stream=True, timeout=(10, None))
+        threading.Thread(target=self._gather, daemon=True).start()
+
+    def _gather(self):
+        try:
+            for line in self.answer.iter_lines():
+                if line.startswith(b"data:"):
+                    self.seen.append(json.loads(line[5:]))
+        except (requests.RequestException, AttributeError, ValueError):
+            pass  # the server went away, or the test ended
+
+    def wait(self, kind: str, within: float = 30, **what) -> dict:
+        def look():
+            return next((e for e in self.seen if e["kind"] == kind and all(e.get(k) == v for k, v in what.items())), None)
+        return eventually(look, f"event {kind} {what}", within)
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.answer.close()
 
 
 def seconds(stamp: str) -> int:

@@ -20,7 +20,7 @@ use crate::clock::Clock;
 use crate::config::ServerConfig;
 use crate::doorman::Doorman;
 use crate::events::Ring;
-use crate::links::{LinkService, Switchboard, Tasks};
+use crate::links::{LinkService, Switchboard, Tasks, log_rights};
 use crate::lock::{self, DirLock, LockError};
 use crate::logs::{LogOptions, LogStore};
 use crate::setup::Setup;
@@ -111,15 +111,15 @@ pub async fn start(config: ServerConfig, stop: CancellationToken) -> Result<Runn
     let access = AccessHandle::new(store.access()?);
     let (clock, ring, switchboard) = (Clock::new(), Ring::new(), Switchboard::default());
     let outlets = Box::new(switchboard.clone());
-    let started =
-        shard::start(Box::new(store), Arc::clone(&reads), SHARD, clock.clone(), outlets, Arc::clone(&ring))?;
+    let started = shard::start(Box::new(store), Arc::clone(&reads), SHARD, clock.clone(), outlets, Arc::clone(&ring))?;
     let term = started.shard.progress.term.load(std::sync::atomic::Ordering::Relaxed);
     switchboard.set_term(SHARD, model::Term(term));
 
     let agents = reads.agents(Instant::now() + READ_WITHIN)?;
     let doorman = Arc::new(Doorman::new(access.clone(), started.writer.clone(), agents).await?);
     let logs_dir = config.data.join("logs");
-    let logs = LogStore::open(&logs_dir, LogOptions::default()).map_err(|source| file_error(&logs_dir, source))?;
+    let options = LogOptions { allowed: log_rights(Arc::clone(&reads)), ..LogOptions::default() };
+    let logs = LogStore::open(&logs_dir, options).map_err(|source| file_error(&logs_dir, source))?;
     let setup = Setup::load(&access).await?;
     let listener = listen(allowed_address(config.listen, setup.is_done())).await?;
     let agent_listener = listen(config.agent_listen).await?;
@@ -218,7 +218,9 @@ fn publish(app: &App, file: &str, listener: &TcpListener) -> Result<String, Serv
     let address = listener.local_addr().map_err(|source| file_error(&path, source))?;
     let url = format!("http://{address}");
     let fresh = path.with_extension("new");
-    std::fs::write(&fresh, &url).and_then(|()| std::fs::rename(&fresh, &path)).map_err(|source| file_error(&path, source))?;
+    std::fs::write(&fresh, &url)
+        .and_then(|()| std::fs::rename(&fresh, &path))
+        .map_err(|source| file_error(&path, source))?;
     Ok(url)
 }
 

@@ -13,8 +13,8 @@ use store::access::{Access, SecretHash};
 use tonic::Status;
 use wire::link::{Hello, JoinReply, JoinRequest};
 
-use crate::secret;
 use crate::access::AccessHandle;
+use crate::secret;
 use crate::shard::{AskError, ShardHandle, WriterHandle};
 
 /// A token is looked up in the store again after this long.
@@ -47,7 +47,11 @@ impl Principal {
 }
 
 impl Doorman {
-    pub async fn new(access: AccessHandle, writer: WriterHandle, records: Vec<AgentRecord>) -> Result<Doorman, StoreError> {
+    pub async fn new(
+        access: AccessHandle,
+        writer: WriterHandle,
+        records: Vec<AgentRecord>,
+    ) -> Result<Doorman, StoreError> {
         let secrets: BTreeMap<AgentId, SecretHash> =
             access.run(|access| access.agent_secrets()).await?.into_iter().collect();
         let known = records.into_iter().filter_map(|record| {
@@ -65,7 +69,9 @@ impl Doorman {
         let hash = secret::hash(&request.token);
         let used = self.access.run(move |access| access.use_join_token(&hash, now)).await.map_err(unavailable)?;
         let token = used.ok_or_else(|| {
-            Status::permission_denied("this join token is unknown, used up or expired; make a new one with `duly join-token`")
+            Status::permission_denied(
+                "this join token is unknown, used up or expired; make a new one with `duly join-token`",
+            )
         })?;
         let ids = self.writer.run(|store| store.take_ids(1)).await.map_err(unavailable)?;
         let (id, key) = (AgentId(ids.start), secret::make("dulyagent"));

@@ -23,5 +23,5 @@ mod upkeep;
 pub mod verify;
 
 pub use app::{App, Running, ServerError, own_directory, start};
-pub use lock::DirLock;
 pub use config::{LocalAgent, ServerConfig};
+pub use lock::DirLock;

@@ -14,7 +14,9 @@ pub struct DirLock {
 
 #[derive(Debug, thiserror::Error)]
 pub enum LockError {
-    #[error("another duly server (pid {pid}) uses {dir}; stop it first, or give this one a --data directory of its own")]
+    #[error(
+        "another duly server (pid {pid}) uses {dir}; stop it first, or give this one a --data directory of its own"
+    )]
     Held { pid: String, dir: String },
     #[error("cannot use data directory {dir}")]
     Io {
@@ -24,7 +26,7 @@ pub enum LockError {
     },
 }
 
-pub fn take(dir: &Path) -> Result<DirLock, LockError> {
+pub(crate) fn take(dir: &Path) -> Result<DirLock, LockError> {
     let io = |source| LockError::Io { dir: dir.display().to_string(), source };
     let path = dir.join("server.lock");
     let file = OpenOptions::new().read(true).write(true).create(true).truncate(false).open(path).map_err(io)?;

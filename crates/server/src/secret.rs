@@ -7,17 +7,17 @@ use store::access::SecretHash;
 use subtle::ConstantTimeEq;
 
 /// A new secret of 256 bits; the prefix tells a person (and a secret scanner) what it is.
-pub fn make(prefix: &str) -> String {
+pub(crate) fn make(prefix: &str) -> String {
     let mut bytes = [0u8; 32];
     getrandom::fill(&mut bytes).expect("the system has randomness");
     format!("{prefix}_{}", URL_SAFE_NO_PAD.encode(bytes))
 }
 
 /// Secrets of high entropy need no slow hash.
-pub fn hash(secret: &str) -> SecretHash {
+pub(crate) fn hash(secret: &str) -> SecretHash {
     Sha256::digest(secret.as_bytes()).into()
 }
 
-pub fn same(a: &SecretHash, b: &SecretHash) -> bool {
+pub(crate) fn same(a: &SecretHash, b: &SecretHash) -> bool {
     a.ct_eq(b).into()
 }

@@ -48,7 +48,10 @@ pub(crate) async fn run(app: Arc<App>, local: LocalAgent) {
 }
 
 /// An agent that survived the last server still holds its lock; it will dial in by itself.
-async fn start_if_gone(app: &App, local: &LocalAgent) -> Result<Option<Child>, Box<dyn std::error::Error + Send + Sync>> {
+async fn start_if_gone(
+    app: &App,
+    local: &LocalAgent,
+) -> Result<Option<Child>, Box<dyn std::error::Error + Send + Sync>> {
     if lock::is_held(&local.lock_file) {
         return Ok(None);
     }

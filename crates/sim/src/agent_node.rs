@@ -30,6 +30,7 @@ struct Disk {
     graves: Vec<(i64, Timestamp)>,
     taken: BTreeMap<i64, Taken>,
     boot_seen: u64,
+    beats: u32,
 }
 
 struct Task {
@@ -61,7 +62,7 @@ impl AgentNode {
     /// The agent starts on what its disk has.
     pub fn start(&mut self) {
         let rebooted = self.disk.boot_seen != self.boot;
-        self.disk.boot_seen = self.boot;
+        self.disk.beats = 0;
         let running = self.disk.taken.values().filter(|taken| !self.disk.endings.contains_key(&taken.attempt));
         let recovered = Recovered {
             terms: self.disk.terms.iter().map(|(shard, term)| (*shard, *term)).collect(),
@@ -178,6 +179,10 @@ impl AgentNode {
             }
             Act::Send(up) => ups.push(up),
             Act::Beat { sent_at, running } => {
+                self.disk.beats += 1;
+                if self.disk.beats == 15 {
+                    self.disk.boot_seen = self.boot;
+                }
                 let beat = link::Beat { sent_at: sent_at.0, running, ..Default::default() };
                 ups.push(Up { body: Some(up::Body::Beat(beat)) });
             }

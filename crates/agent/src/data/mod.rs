@@ -127,16 +127,18 @@ impl DataDir {
         keep_for_good(&self.root.join("terms"), text.as_bytes())
     }
 
-    /// Whether the machine was started anew since an agent last ran here; remembers this start.
+    /// Whether the machine was started anew since `remember_boot`. Stays true over restarts of the agent, until it is
+    /// sure that the servers know.
     pub fn rebooted(&self) -> Result<bool, DataError> {
-        let path = self.root.join("boot");
-        let before = read(&path)?;
-        let boot = crate::shim::boot_id().into_bytes();
-        if before.as_deref() == Some(&boot) {
-            return Ok(false);
+        match read(&self.root.join("boot"))? {
+            Some(before) => Ok(before != crate::shim::boot_id().into_bytes()),
+            None => self.remember_boot().map(|()| false),
         }
-        keep_for_good(&path, &boot)?;
-        Ok(before.is_some())
+    }
+
+    /// From now on this start of the machine is the usual one.
+    pub fn remember_boot(&self) -> Result<(), DataError> {
+        keep_for_good(&self.root.join("boot"), crate::shim::boot_id().as_bytes())
     }
 }
 
@@ -224,13 +226,15 @@ mod tests {
     }
 
     #[test]
-    fn a_new_boot_is_noticed_once() {
+    fn a_new_boot_is_told_until_it_is_remembered() {
         let dir = tempfile::tempdir().unwrap();
         let data = DataDir::open(dir.path()).unwrap();
         assert!(!data.rebooted().unwrap(), "the first start ever is no reboot");
         assert!(!data.rebooted().unwrap());
         fs::write(dir.path().join("boot"), "another").unwrap();
         assert!(data.rebooted().unwrap());
+        assert!(data.rebooted().unwrap(), "an agent that died before it could tell tells it the next time");
+        data.remember_boot().unwrap();
         assert!(!data.rebooted().unwrap());
     }
 }

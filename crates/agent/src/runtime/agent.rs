@@ -31,6 +31,8 @@ use crate::spool::Spool;
 const GATHER_MAX: usize = 64;
 /// How long a leaving agent waits for its last reports to be read.
 const FAREWELL: Duration = Duration::from_secs(1);
+/// Long enough for a server to have written down what it concluded from a restart of this machine.
+const OLD_NEWS_AFTER: u32 = 15;
 
 pub(super) struct Agent {
     session: Session,
@@ -47,6 +49,8 @@ pub(super) struct Agent {
     codes: BTreeMap<i64, ExitCodes>,
     acts: Vec<Act>,
     link: Link,
+    /// Heartbeats until a restart of the machine is old news to every server that listens.
+    beats_to_old_news: u32,
 }
 
 /// What was last said about the connection, so that it is said once.
@@ -93,6 +97,7 @@ impl Agent {
             codes: recovery.taken.into_iter().map(|(attempt, taken)| (attempt, taken.exit)).collect(),
             acts: Vec::new(),
             link: Link::Unused,
+            beats_to_old_news: OLD_NEWS_AFTER,
         }
     }
 
@@ -197,6 +202,10 @@ impl Agent {
                 Act::Beat { sent_at, running } => {
                     if !self.session.has_room() {
                         self.append(&[Record::Acked(Vec::new())]);
+                    }
+                    self.beats_to_old_news = self.beats_to_old_news.saturating_sub(1);
+                    if self.beats_to_old_news == 1 {
+                        self.data.remember_boot()?;
                     }
                     let beat = self.load.beat(sent_at, running);
                     self.send(Up { body: Some(up::Body::Beat(beat)) });

@@ -14,6 +14,7 @@ use wire::link::{self, Down, Hello, Up, down, up};
 
 use super::service::LinkService;
 use super::switchboard::Word;
+use crate::app::SHARD;
 use crate::shard::Parcel;
 
 const BEAT_EVERY: Duration = Duration::from_secs(2);
@@ -105,7 +106,8 @@ impl Mouth {
             open = open && self.order(orders).await;
         }
         for stop in parcel.stops {
-            let body = link::Stop { attempt: stop.attempt.0, by: stop.by, grace_us: stop.grace.0, ..Default::default() };
+            let body =
+                link::Stop { attempt: stop.attempt.0, by: stop.by, grace_us: stop.grace.0, shard: SHARD.0 as u32 };
             open = open && self.say(down::Body::Stop(body)).await;
         }
         if !parcel.queries.is_empty() {
@@ -172,7 +174,8 @@ impl Mouth {
     /// An order that never left is a report we write ourselves.
     fn refuse(&self, order: &Order, error: &str) {
         tracing::error!(attempt = %order.attempt, %error, "what to run cannot be read; the order is refused");
-        let outcome = Outcome::of(Verdict::Refused, format!("what to run cannot be read: {error}"), self.link.clock.now());
+        let outcome =
+            Outcome::of(Verdict::Refused, format!("what to run cannot be read: {error}"), self.link.clock.now());
         let kind = ReportKind::Ended(Box::new(outcome));
         let report = Report { attempt: order.attempt, seq: u32::MAX, kind };
         self.link.shard.tell(Input::Report { agent: order.agent, report });
@@ -231,7 +234,8 @@ async fn listen(
                 }
             }
             Some(up::Body::TermStored(stored)) => {
-                let current = link.switchboard.terms().iter().any(|(s, t)| s.0 as u32 == stored.shard && t.0 == stored.term);
+                let current =
+                    link.switchboard.terms().iter().any(|(s, t)| s.0 as u32 == stored.shard && t.0 == stored.term);
                 if current {
                     let held = stored.held.into_iter().map(held_in).collect();
                     link.shard.tell(Input::AgentUp { agent: Arc::clone(record), held, rebooted });

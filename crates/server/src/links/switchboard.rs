@@ -12,10 +12,15 @@ use crate::shard::{Outlets, Parcel};
 /// What the server tells one agent's stream to send.
 #[derive(Debug)]
 pub enum Word {
-    Greet { shard: ShardId, term: Term },
+    Greet {
+        shard: ShardId,
+        term: Term,
+    },
     Parcel(Parcel),
     /// Another stream of the same agent took over, or the agent was removed.
-    Close { reason: &'static str },
+    Close {
+        reason: &'static str,
+    },
 }
 
 #[derive(Clone, Default)]

@@ -10,9 +10,9 @@ use store::{Reads, Store, StoreError};
 use tokio::sync::oneshot;
 
 use super::keeper::{Keeper, Trouble};
+use super::load;
 use super::release::{Answers, Outlets, release};
 use super::writer::{self, Wish, WriterHandle, Written};
-use super::load;
 use crate::clock::Clock;
 use crate::events::Ring;
 use crate::short_slice;
@@ -190,7 +190,9 @@ impl Driver {
             }
             if self.stopping.is_some() && !self.keeper.in_flight() && self.send_again_at.is_none() {
                 self.answer_everyone();
-                self.stopping.take().into_iter().for_each(|done| drop(done.send(())));
+                if let Some(done) = self.stopping.take() {
+                    let _ = done.send(());
+                }
                 return "stopped".into();
             }
         }
@@ -332,7 +334,8 @@ impl Driver {
                 self.reloading = false;
                 self.progress.term.store(ownership.term.0, std::sync::atomic::Ordering::Relaxed);
                 let kept: std::collections::HashSet<_> = self.keeper.callers().into_iter().collect();
-                for (caller, answer) in self.answers.extract_if(|caller, _| !kept.contains(caller)).collect::<Vec<_>>() {
+                for (caller, answer) in self.answers.extract_if(|caller, _| !kept.contains(caller)).collect::<Vec<_>>()
+                {
                     tracing::debug!(?caller, "an answer was lost with a load");
                     let _ = answer.send(Err(Refusal::NotOwner));
                 }

@@ -157,7 +157,11 @@ impl Keeper {
     }
 
     /// The commit under way is on disk: what it was, what happens now, and what to do if memory is stale.
-    pub fn committed(&mut self, answers: Vec<ClaimAnswer>, now: Timestamp) -> (Arc<Commit>, Vec<Effect>, Option<Trouble>) {
+    pub fn committed(
+        &mut self,
+        answers: Vec<ClaimAnswer>,
+        now: Timestamp,
+    ) -> (Arc<Commit>, Vec<Effect>, Option<Trouble>) {
         let flight = self.flight.take().expect("a commit was under way");
         let mut trouble = self.stale.then_some(Trouble::Reload);
         self.alone = false;

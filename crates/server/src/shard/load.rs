@@ -36,7 +36,8 @@ pub(crate) fn decode(ownership: Ownership, stored: Stored, ids: std::ops::Range<
     }
     let versions: FxHashMap<VersionId, ContentId> = stored.versions.iter().map(|v| (v.id, v.rule)).collect();
     let open = stored.open.into_iter().map(|instance| {
-        let rule = versions.get(&instance.version).ok_or("its version is gone".to_string()).and_then(|id| rules.get(*id));
+        let rule =
+            versions.get(&instance.version).ok_or("its version is gone".to_string()).and_then(|id| rules.get(*id));
         (instance, rule.unwrap_or_else(|_| unreadable()))
     });
     let mut open: Vec<_> = open.collect();

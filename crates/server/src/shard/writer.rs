@@ -47,7 +47,10 @@ impl WriterHandle {
     }
 }
 
-pub(crate) fn load(store: &mut dyn Store, shard: ShardId) -> Result<(Ownership, Stored, std::ops::Range<i64>), StoreError> {
+pub(crate) fn load(
+    store: &mut dyn Store,
+    shard: ShardId,
+) -> Result<(Ownership, Stored, std::ops::Range<i64>), StoreError> {
     let ownership = store.take_over(shard)?;
     let stored = store.load(shard)?;
     let ids = store.take_ids(engine::BLOCK)?;
