@@ -121,12 +121,16 @@ impl Shard {
             self.followers.entry(leader).or_default().push(id);
         }
         job.wake = if job.plans() { job.next_after(now) } else { None };
-        let wake = job.wake;
         if job.held.is_some() {
             self.unasked.insert(id);
         }
         self.jobs.insert(id, job);
-        match wake {
+        self.join_plan(id, now, out);
+        self.schedule_first(id, now, out);
+    }
+
+    fn join_plan(&mut self, id: JobId, now: Timestamp, out: &mut Decisions) {
+        match self.jobs[&id].wake {
             // What is planned up to the horizon counts as decided once this is committed: decide it here.
             Some(wake) if wake <= self.horizon => {
                 let horizon = self.horizon;
@@ -135,7 +139,6 @@ impl Shard {
             Some(wake) => self.wheel.insert(wake, id),
             None => {}
         }
-        self.schedule_first(id, now, out);
     }
 
     pub(crate) fn schedule_first(&mut self, id: JobId, now: Timestamp, out: &mut Decisions) {
@@ -249,20 +252,22 @@ impl Shard {
         now: Timestamp,
         out: &mut Decisions,
     ) -> Result<Reply, Refusal> {
-        let job = self.jobs.get_mut(&id).ok_or(Refusal::NoSuchJob(id))?;
-        self.blamed = Some(id);
+        let job = self.jobs.get(&id).ok_or(Refusal::NoSuchJob(id))?;
         let version = job.version;
-        if job.held.take().is_none() {
+        if job.held.is_none() {
             return Ok(Reply::Job { id, version, changed: false });
         }
+        // Up to now nothing of it is planned any more.
+        self.plan_ahead(now, out);
+        self.blamed = Some(id);
+        let job = self.jobs.get_mut(&id).expect("looked up above");
+        job.held = None;
         if self.unasked.remove(&id) && job.plans() {
             job.wake = job.next_after(self.loaded_to);
         }
         out.change(Change::Unquarantined { job: id, by });
-        self.skip_held_times(id, out);
-        if let Some(wake) = self.jobs[&id].wake {
-            self.wheel.insert(wake, id);
-        }
+        self.skip_held_times(id, now, out);
+        self.join_plan(id, now, out);
         self.admit_waiting(id, now, out);
         self.schedule_first(id, now, out);
         Ok(Reply::Job { id, version, changed: true })

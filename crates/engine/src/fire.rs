@@ -166,9 +166,10 @@ impl Shard {
     }
 
     /// Times that passed while the job was in quarantine are nobody's: say so, and go on from now.
-    pub(crate) fn skip_held_times(&mut self, id: JobId, out: &mut Decisions) {
+    pub(crate) fn skip_held_times(&mut self, id: JobId, now: Timestamp, out: &mut Decisions) {
         let mut missed = self.counting.remove(&id).unwrap_or_default();
-        self.count_missed(id, self.horizon, &mut missed, &mut u32::MAX.clone());
+        let mut looks = u32::MAX;
+        self.count_missed(id, now.min(self.horizon), &mut missed, &mut looks);
         if missed.count > 0 {
             let why = "the job was in quarantine".to_string();
             let (first, last, count) = (missed.first, missed.last, missed.count);

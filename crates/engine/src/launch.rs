@@ -74,10 +74,7 @@ impl Shard {
             }
             Admission::Replace => {
                 self.make_room(job, id, now, out);
-                match self.admission(id) {
-                    Admission::Go => self.let_through(job, id, now, out),
-                    Admission::Wait | Admission::Skip(_) | Admission::Replace => self.hold_back(job, id, now),
-                }
+                self.admit_waiting(job, now, out);
             }
         }
     }
@@ -94,6 +91,10 @@ impl Shard {
             Admission::Go => self.let_through(job, id, now, out),
             Admission::Wait | Admission::Skip(_) | Admission::Replace => self.hold_back(job, id, now),
         }
+    }
+
+    pub(crate) fn may_go(&self, id: InstanceId) -> bool {
+        matches!(self.admission(id), Admission::Go)
     }
 
     fn admission(&self, id: InstanceId) -> Admission {
@@ -139,9 +140,10 @@ impl Shard {
     }
 
     fn make_room(&mut self, job: JobId, newcomer: InstanceId, now: Timestamp, out: &mut Decisions) {
-        let Some(live) = self.jobs.get_mut(&job).and_then(|job| job.live.as_mut()) else { return };
-        // Out of the line first, or the end of one would let the next go.
+        let live = self.jobs.get_mut(&job).expect("only jobs with instances are made room in").live();
+        // The newcomer takes the line before anybody leaves it, or the end of one would let another go.
         let (active, waiting) = (live.active.clone(), std::mem::take(&mut live.waiting));
+        self.hold_back(job, newcomer, now);
         for id in waiting {
             let why = Why::OverlapSkipped { holder: newcomer }.to_string();
             self.finish(id, Ending::Skipped(SkipReason::Overlap), None, Some(why), now, out);

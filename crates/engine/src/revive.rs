@@ -29,17 +29,44 @@ impl Shard {
             }
         }
         let failures: FxHashMap<InstanceId, u32> = spread_failures.into_iter().collect();
+        let mut silent = Vec::new();
         for (instance, rule) in instances {
             let spread = children.get(&instance.id).map(|(open, total)| Phase::Spread {
                 open: *open,
                 total: *total,
                 failed: failures.get(&instance.id).copied().unwrap_or(0),
             });
-            self.reopen_one(instance, rule, spread, now);
+            let id = instance.id;
+            match self.reopen_one(instance, rule, spread, now) {
+                Some(phase) => self.enter_lists(id, phase, now),
+                None => silent.push((self.open[&id].due, id)),
+            }
+        }
+        silent.sort();
+        for (_, id) in silent {
+            let phase = self.guess(id);
+            self.enter_lists(id, phase, now);
         }
     }
 
-    fn reopen_one(&mut self, instance: Instance, rule: Arc<Compiled>, spread: Option<Phase>, now: Timestamp) {
+    /// Whether a scheduled row was sent before we stopped is not in it. If the overlap rule would have held it back it
+    /// was not; otherwise ask before believing either.
+    fn guess(&self, id: InstanceId) -> Phase {
+        let held = self.jobs.get(&self.open[&id].job).is_some_and(|job| job.held.is_some());
+        match self.open[&id].target {
+            Some(agent) if held || self.may_go(id) => Phase::Ordered { agent },
+            _ => Phase::Scheduled,
+        }
+    }
+
+    /// None: its row leaves open whether it was sent.
+    fn reopen_one(
+        &mut self,
+        instance: Instance,
+        rule: Arc<Compiled>,
+        spread: Option<Phase>,
+        now: Timestamp,
+    ) -> Option<Phase> {
         let (id, state, target, retry_at) = (instance.id, instance.state, instance.target, instance.retry_at);
         let (attempt, attempt_no) = (instance.attempt, instance.attempt_no);
         let ordered_at = instance.ordered_at;
@@ -56,22 +83,21 @@ impl Shard {
         open.written = state;
         // Nothing starts before its time, nor before the horizon has passed it.
         let not_sent = open.due > now || (open.by_trigger() && open.planned > horizon);
-        open.phase = match (spread, state, target) {
+        Some(match (spread, state, target) {
             (Some(spread), _, _) => spread,
             (None, State::RetryWait, _) => Phase::RetryWait { until: retry_at.unwrap_or(now) },
             (None, State::Running, Some(agent)) => Phase::Running { agent },
             (None, State::Dispatched, Some(agent)) => Phase::Ordered { agent },
-            // Whether it was sent before we stopped is not in the row: ask before believing either.
-            (None, State::Scheduled, Some(agent)) if !not_sent => Phase::Ordered { agent },
+            (None, State::Scheduled, Some(_)) if !not_sent => return None,
             // A row that says ready has not been sent: that would have been written first.
             (None, _, _) => Phase::Scheduled,
-        };
-        self.enter_lists(id, now);
+        })
     }
 
     /// Puts a reopened instance where its phase says it is.
-    fn enter_lists(&mut self, id: InstanceId, now: Timestamp) {
+    fn enter_lists(&mut self, id: InstanceId, phase: Phase, now: Timestamp) {
         let open = self.open.get_mut(&id).expect("just revived");
+        open.phase = phase;
         let (job, attempt) = (open.job, open.attempt);
         let mut live = self.jobs.get_mut(&job).map(|job| job.live()).filter(|_| open.is_listed());
         match open.phase {

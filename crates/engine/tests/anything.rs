@@ -33,10 +33,9 @@ impl Dice {
 
 proptest! {
     #![proptest_config(ProptestConfig {
-        cases: 24,
         max_shrink_iters: 0,
         failure_persistence: None,
-        ..ProptestConfig::default()
+        ..ProptestConfig::with_cases(64)
     })]
     #[test]
     fn whatever_happens_the_books_are_right(seed in any::<u64>()) {
@@ -47,7 +46,7 @@ proptest! {
 /// A seed that once showed a defect goes here.
 #[test]
 fn what_went_wrong_once_stays_right() {
-    for seed in [1, 2, 3, 4, 5, 13766106557931380893] {
+    for seed in [105, 117, 428167922978684770, 13766106557931380893] {
         live(seed, 3_000);
     }
 }
@@ -281,7 +280,9 @@ fn some_rule(world: &World, dice: &mut Dice) -> Rule {
 fn trigger(world: &mut World, dice: &mut Dice, jobs: &[JobId]) {
     let Some(job) = dice.pick(jobs) else { return };
     let key = dice.happens(30).then(|| format!("k{}", dice.roll(30)));
-    let planned = dice.happens(10).then(|| world.now + Span::secs(dice.roll(60) as i64 - 20));
+    // People name whole seconds.
+    let second = Timestamp::from_secs(world.now.0 / 1_000_000);
+    let planned = dice.happens(10).then(|| second + Span::secs(dice.roll(60) as i64 - 20));
     // The door refuses a time that has its entry on disk.
     let entry = |planned: Timestamp| {
         world.store.rows.values().any(|kept| (kept.instance.job, kept.instance.planned) == (job, planned))

@@ -25,7 +25,12 @@ impl World {
             ("job", [name, ..]) => {
                 let names: Vec<_> = self.store.jobs.values().map(|job| (job.name.clone(), job.id)).collect();
                 let id = |name: &str| names.iter().find(|(known, _)| known == name).expect("a job made before").1;
-                let reply = self.apply_job(name, rule(rest[name.len()..].trim(), id));
+                let rule = rule(rest[name.len()..].trim(), id);
+                let mut reply = self.apply_job(name, rule.clone());
+                // Whoever got no answer asks again.
+                if self.store.job_named(name).is_none() {
+                    reply = self.apply_job(name, rule);
+                }
                 self.answer(line, reply);
             }
             ("until", _) => self.until(time(rest)),
