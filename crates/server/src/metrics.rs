@@ -148,7 +148,7 @@ struct Meters {
     manual: Counter,
     after: Counter,
     shard: Counter,
-    ended: [Counter; State::ALL.len()],
+    ended: Vec<(State, Counter)>,
     verdicts: [Counter; VERDICTS.len()],
     retries: Counter,
     missed: Counter,
@@ -162,6 +162,7 @@ impl Meters {
     fn new() -> Meters {
         let cause = |cause: &'static str| counter!("duly_instances_created_total", "cause" => cause);
         let fate = |fate: &'static str| counter!("duly_times_missed_total", "fate" => fate);
+        let ended = |state: State| (state, counter!("duly_instances_ended_total", "state" => state.name()));
         let until = |until: &'static str| histogram!("duly_lateness_seconds", "until" => until);
         Meters {
             commits: counter!("duly_commits_total"),
@@ -170,7 +171,7 @@ impl Meters {
             manual: cause("manual"),
             after: cause("after"),
             shard: cause("shard"),
-            ended: State::ALL.map(|state| counter!("duly_instances_ended_total", "state" => state.name())),
+            ended: State::ALL.into_iter().filter(|state| !state.is_open()).map(ended).collect(),
             verdicts: VERDICTS.map(|(_, name)| counter!("duly_attempts_ended_total", "verdict" => name)),
             retries: counter!("duly_retries_total"),
             missed: fate("missed"),
@@ -209,7 +210,7 @@ impl Meters {
 
     fn count_ended(&self, ended: &Ended) {
         let state = ended.ending.state();
-        for (known, counter) in State::ALL.iter().zip(&self.ended) {
+        for (known, counter) in &self.ended {
             if *known == state {
                 counter.increment(1);
             }

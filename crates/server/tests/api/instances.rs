@@ -79,6 +79,26 @@ async fn pages_neither_skip_nor_repeat() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn equal_times_are_paged_one_by_one() {
+    let world = World::new().await;
+    world.apply("job: a\nnoop: true\n---\njob: b\nnoop: true\n---\njob: c\nnoop: true\n").await.good();
+    let same = json!({"planned_at": wire::Time(world.running.app.clock.now().0 - 60_000_000).to_string()});
+    for job in ["a", "b", "c"] {
+        world.post(&format!("/jobs/{job}/trigger"), same.clone()).await.good();
+    }
+    let mut seen = Vec::new();
+    let mut path = "/instances?limit=1".to_owned();
+    loop {
+        let page = world.get(&path).await.good();
+        seen.extend(names(&page, "job"));
+        let Some(next) = page["next"].as_str() else { break };
+        path = format!("/instances?limit=1&cursor={next}");
+    }
+    assert_eq!(seen, ["c", "b", "a"]);
+    world.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn what_waits_says_why_and_can_be_stopped() {
     let world = World::new().await;
     world.apply("job: a\nnoop: true\n").await.good();

@@ -1,5 +1,6 @@
 //! The part of an agent that ships logs, spoken by hand.
 
+use model::AgentId;
 use tokio::sync::mpsc;
 use tokio_stream::wrappers::ReceiverStream;
 use tonic::transport::Channel;
@@ -12,12 +13,11 @@ pub(crate) struct Shipper {
     ups: mpsc::Sender<LogUp>,
     downs: tonic::Streaming<wire::link::LogDown>,
     next: u64,
-    attempt: i64,
+    pub(crate) agent: AgentId,
 }
 
 impl Shipper {
-    /// Joins as a new agent, which then has something to say about this attempt.
-    pub(crate) async fn join(world: &World, attempt: i64) -> Shipper {
+    pub(crate) async fn join(world: &World) -> Shipper {
         let token =
             world.post("/join-tokens", serde_json::json!({})).await.good()["token"].as_str().unwrap().to_owned();
         let mut link: LinkClient<Channel> = LinkClient::connect(world.running.agent_endpoint.clone()).await.unwrap();
@@ -29,17 +29,17 @@ impl Shipper {
         request.metadata_mut().insert("duly-agent", joined.agent.to_string().parse().unwrap());
         request.metadata_mut().insert("authorization", format!("Bearer {}", joined.secret).parse().unwrap());
         let downs = link.logs(request).await.unwrap().into_inner();
-        Shipper { ups, downs, next: 0, attempt }
+        Shipper { ups, downs, next: 0, agent: AgentId(joined.agent) }
     }
 
     /// Returns when the server has it.
-    pub(crate) async fn print(&mut self, lines: &[&[u8]], last: bool) {
+    pub(crate) async fn print(&mut self, attempt: i64, lines: &[&[u8]], last: bool) {
         let frame =
             |bytes: &&[u8]| LogFrame { stream: Stream::Stdout.into(), at: 1_000_000, bytes: bytes.to_vec().into() };
         let frames: Vec<LogFrame> = lines.iter().map(frame).collect();
         let first = self.next;
         self.next += frames.len() as u64;
-        self.ups.send(LogUp { attempt: self.attempt, first, frames, last }).await.unwrap();
+        self.ups.send(LogUp { attempt, first, frames, last }).await.unwrap();
         while self.downs.message().await.unwrap().expect("the server is there").kept < self.next {}
     }
 }

@@ -11,19 +11,19 @@ use crate::world::World;
 async fn a_log_is_followed_until_its_attempt_ends() {
     let world = World::new().await;
     world.apply("job: a\nsh: date\n").await.good();
-    let agent = world.agent("mill").await;
+    let mut shipper = Shipper::join(&world).await;
+    let agent = world.agent_numbered(shipper.agent, "shipper").await;
     let id = world.trigger("a").await;
     let attempt = world.until_state(id, "dispatched").await["attempt"].as_i64().unwrap();
     let path = format!("/instances/{id}/log");
-    let mut shipper = Shipper::join(&world, attempt).await;
-    shipper.print(&[b"one\n", b"\xff\x1b[31m\n"], false).await;
+    shipper.print(attempt, &[b"one\n", b"\xff\x1b[31m\n"], false).await;
     assert_eq!(world.get(&path).await.text.as_bytes()[..4], *b"one\n");
 
     let mut reader = Reader::open(&world, &format!("{path}?follow=true"), None).await;
     let first = reader.next().await.unwrap();
     assert_eq!((first.name.as_str(), &first.body["text"], first.id), ("frame", &json!("one\n"), Some(0)));
     assert_eq!(reader.next().await.unwrap().body["bytes"], "/xtbMzFtCg==");
-    shipper.print(&[b"two\n"], true).await;
+    shipper.print(attempt, &[b"two\n"], true).await;
     assert_eq!(reader.next().await.unwrap().body["text"], "two\n");
     world.report(agent, id, Verdict::Succeeded).await;
     let end = reader.next().await.unwrap();

@@ -155,8 +155,12 @@ impl World {
 
     /// An agent that exists for the scheduler only: what it runs ends when the test says so.
     pub(crate) async fn agent(&self, name: &str) -> AgentId {
+        self.agent_numbered(AgentId(900), name).await
+    }
+
+    pub(crate) async fn agent_numbered(&self, id: AgentId, name: &str) -> AgentId {
         let agent = AgentRecord {
-            id: AgentId(900),
+            id,
             tenant: TenantId::DEFAULT,
             name: name.into(),
             pools: vec!["default".into()],
@@ -169,7 +173,6 @@ impl World {
         };
         let shard = &self.running.app.shard;
         shard.ask(Actor::system(), Command::PutAgent { agent: Box::new(agent.clone()) }).await.unwrap();
-        let id = agent.id;
         shard.tell(Input::AgentUp { agent: Arc::new(agent), held: Vec::new(), rebooted: false });
         id
     }
