@@ -105,15 +105,16 @@ class Duly:
         os.kill(pid, signal.SIGKILL)
         eventually(lambda: not alive(pid), "the agent is dead")
 
+    def stop_politely(self) -> int:
+        """As a person stops it; what it answers."""
+        self.server.terminate()
+        return self.server.wait(timeout=30)
+
     def stop(self):
-        """Ends everything that belongs to this installation, tasks included."""
+        """Ends everything that belongs to this installation, tasks included, at once: nothing of it is needed again."""
         if self.server and self.server.poll() is None:
-            self.server.terminate()
-            try:
-                self.server.wait(timeout=20)
-            except subprocess.TimeoutExpired:
-                self.server.kill()
-                self.server.wait()
+            self.server.kill()
+            self.server.wait()
         mark = str(self.data).encode()
         for proc in pathlib.Path("/proc").iterdir():
             if proc.name.isdigit() and int(proc.name) != os.getpid():
