@@ -11,9 +11,11 @@ impl Shard {
     pub(crate) fn stop(&mut self, id: InstanceId, by: Actor, now: Timestamp, out: &mut Decisions) {
         let open = self.open.get_mut(&id).expect("only open instances are stopped");
         match open.phase {
-            // Its entry must outlive a change of the job, or the plan would name that time once more: it ends when its
-            // time comes, without having started.
-            Phase::Scheduled if self.jobs.get(&open.job).is_some_and(|job| job.names(open.planned)) => {
+            // Its entry must outlive any change of the job, or a plan would name that time once more: it ends when its
+            // time comes, without having started. The next of a chain is at no time a plan could name.
+            Phase::Scheduled
+                if self.jobs.get(&open.job).is_some_and(|job| !open.by_trigger() || job.names(open.planned)) =>
+            {
                 if open.stopping.is_none() {
                     open.stopping = Some((by.clone(), now));
                     out.change(Change::Stopping { row: open.row(), by, at: now });

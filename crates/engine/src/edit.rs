@@ -263,7 +263,11 @@ impl Shard {
         let job = self.jobs.get_mut(&id).expect("looked up above");
         job.held = None;
         if self.unasked.remove(&id) && job.plans() {
-            job.wake = job.next_after(self.loaded_to);
+            // It may have been made ahead of the horizon it was loaded with.
+            let live = job.live.iter().flat_map(|l| l.scheduled.iter().chain(&l.waiting).chain(&l.active));
+            let planned = live.map(|id| &self.open[id]).filter(|open| open.by_trigger()).map(|open| open.planned);
+            let decided = planned.max().map_or(self.loaded_to, |planned| planned.max(self.loaded_to));
+            job.wake = job.next_after(decided);
         }
         out.change(Change::Unquarantined { job: id, by });
         self.skip_held_times(id, now, out);

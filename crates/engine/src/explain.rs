@@ -95,6 +95,9 @@ impl Shard {
         if up.is_empty() {
             return Why::NoAgentUp { pool: name(), known: members.len() as u32 };
         }
+        if let Some(max) = open.rule.rule.limits.per_agent.filter(|_| up.iter().any(|agent| agent.has_slot())) {
+            return Why::AgentLimit { max };
+        }
         Why::NoFreeSlot { pool: name(), agents: up.len() as u32, slots: up.iter().map(|a| a.record.slots).sum() }
     }
 

@@ -48,6 +48,7 @@ impl Shard {
         loop {
             while let Some(job) = self.planning.front().copied() {
                 if budget.is_spent(out) || self.ids_run_low() {
+                    self.long_round = Some(job);
                     return;
                 }
                 if self.fire(job, until, now, &mut budget, out) {
@@ -60,7 +61,19 @@ impl Shard {
             }
         }
         self.horizon = self.horizon.max(until);
+        self.taken.clear();
         out.changes.extend(std::mem::take(&mut self.unwritten).into_values().flatten());
+        self.carry_horizon(out);
+    }
+
+    /// What earlier steps of a long round made may start now, so the horizon must reach the disk first, even if this
+    /// step has nothing else to write.
+    fn carry_horizon(&mut self, out: &mut Decisions) {
+        let Some(id) = self.long_round.take() else { return };
+        let id = if self.jobs.contains_key(&id) { Some(id) } else { self.jobs.keys().min().copied() };
+        if let Some(job) = id.filter(|_| out.changes.is_empty()) {
+            out.change(Change::JobCounted { job, fired: self.jobs[&job].fired });
+        }
     }
 
     /// Planning waits for the next block rather than use up what reports may need.
@@ -86,14 +99,14 @@ impl Shard {
         #[cfg(feature = "faults")]
         assert!(rule.rule.priority != crate::PANICKING_PRIORITY, "a job made to break the engine");
         let late = (now - rule.rule.trigger.misfire.grace - Span(1)).min(until);
+        // A time somebody asked for by hand, or whose instance is to end before it starts, has its entry.
+        let taken = self.taken_ahead(id);
         let mut missed = self.counting.remove(&id).unwrap_or_default();
-        if !self.count_missed(id, late, &mut missed, &mut budget.looks) {
+        if !self.count_missed(id, late, &taken, &mut missed, &mut budget.looks) {
             self.counting.insert(id, missed);
             return false;
         }
         let before = out.changes.len();
-        // A time somebody asked for by hand, or whose instance is to end before it starts, has its entry.
-        let taken = self.taken_ahead(id);
         let mut made = missed.count > 0 && self.misfire(id, missed, now, out);
         while let Some(planned) = self.jobs[&id].wake.filter(|wake| *wake <= until && !budget.is_spent(out)) {
             budget.looks -= 1;
@@ -120,8 +133,10 @@ impl Shard {
     /// Planned times not taken off the plan yet that have an instance already.
     fn taken_ahead(&self, id: JobId) -> Vec<Timestamp> {
         let job = &self.jobs[&id];
-        let (Some(live), Some(wake)) = (job.live.as_ref(), job.wake) else { return Vec::new() };
-        live.scheduled.iter().map(|id| self.open[id].planned).filter(|planned| *planned >= wake).collect()
+        let Some(wake) = job.wake else { return Vec::new() };
+        let scheduled = job.live.iter().flat_map(|live| &live.scheduled).map(|id| self.open[id].planned);
+        let by_hand = self.taken.get(&id).into_iter().flatten().copied();
+        scheduled.chain(by_hand).filter(|planned| *planned >= wake).collect()
     }
 
     /// What was put off for this job is written after all, before what follows it.
@@ -143,10 +158,18 @@ impl Shard {
 
     /// Takes the job's planned times up to `until` off its plan, only counting them; false if there are too many for
     /// one step.
-    pub(crate) fn count_missed(&mut self, id: JobId, until: Timestamp, missed: &mut Missed, looks: &mut u32) -> bool {
+    fn count_missed(
+        &mut self,
+        id: JobId,
+        until: Timestamp,
+        taken: &[Timestamp],
+        missed: &mut Missed,
+        looks: &mut u32,
+    ) -> bool {
         let job = self.jobs.get_mut(&id).expect("asked about a known job");
         let trigger = &job.rule.rule.trigger;
-        if let (Some(every), Some(first), None) = (job.rule.beat(), job.wake, trigger.count_max) {
+        let even = job.rule.beat().filter(|_| trigger.count_max.is_none() && taken.is_empty());
+        if let (Some(every), Some(first)) = (even, job.wake) {
             let until = trigger.end.map_or(until, |end| until.min(end - Span(1)));
             if first <= until {
                 missed.extend(first, every, until);
@@ -159,8 +182,10 @@ impl Shard {
                 return false;
             }
             *looks -= 1;
-            missed.add(planned);
             self.take_time(id);
+            if !taken.contains(&planned) {
+                missed.add(planned);
+            }
         }
         true
     }
@@ -168,8 +193,8 @@ impl Shard {
     /// Times that passed while the job was in quarantine are nobody's: say so, and go on from now.
     pub(crate) fn skip_held_times(&mut self, id: JobId, now: Timestamp, out: &mut Decisions) {
         let mut missed = self.counting.remove(&id).unwrap_or_default();
-        let mut looks = u32::MAX;
-        self.count_missed(id, now.min(self.horizon), &mut missed, &mut looks);
+        let (taken, mut looks) = (self.taken_ahead(id), u32::MAX);
+        self.count_missed(id, now.min(self.horizon), &taken, &mut missed, &mut looks);
         if missed.count > 0 {
             let why = "the job was in quarantine".to_string();
             let (first, last, count) = (missed.first, missed.last, missed.count);

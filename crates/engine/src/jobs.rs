@@ -92,13 +92,13 @@ impl Job {
     }
 
     /// Whether an instance of this planned time waits for it.
-    pub(crate) fn has_scheduled(&self, planned: Timestamp, open: &FxHashMap<InstanceId, Open>) -> bool {
+    pub(crate) fn has_scheduled(&self, planned: Timestamp, open: &FxHashMap<InstanceId, Box<Open>>) -> bool {
         let live = self.live.as_ref();
         live.is_some_and(|live| live.scheduled.iter().any(|id| open[id].planned == planned))
     }
 
     /// The next of a chain is in the books, or will be when what is open ends.
-    pub(crate) fn chain_goes_on(&self, open: &FxHashMap<InstanceId, Open>) -> bool {
+    pub(crate) fn chain_goes_on(&self, open: &FxHashMap<InstanceId, Box<Open>>) -> bool {
         self.live.as_ref().is_some_and(|live| {
             !live.active.is_empty() || !live.waiting.is_empty() || live.scheduled.iter().any(|id| open[id].by_trigger())
         })

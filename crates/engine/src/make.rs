@@ -30,7 +30,7 @@ impl Shard {
     pub(crate) fn create(&mut self, id: JobId, making: Making, now: Timestamp, out: &mut Decisions) -> InstanceId {
         let job = &self.jobs[&id];
         let number = making.number.map_or_else(|| self.ids.take(), |number| number.0);
-        let mut open = Open {
+        let mut open = Box::new(Open {
             id: InstanceId(number),
             tenant: job.tenant,
             job: id,
@@ -58,7 +58,7 @@ impl Shard {
             overdue_at: None,
             fresh: true,
             flush_due: false,
-        };
+        });
         // What a round of planning makes waits for the horizon, even if its time has come.
         let undecided = open.by_trigger() && open.planned > self.horizon;
         let due = open.due <= now || (making.at_once && open.due == open.planned);
@@ -78,7 +78,7 @@ impl Shard {
     }
 
     /// A share of a broadcast is made to start now, on its agent.
-    pub(crate) fn admit_child(&mut self, mut open: Open, agent: AgentId, now: Timestamp, out: &mut Decisions) {
+    pub(crate) fn admit_child(&mut self, mut open: Box<Open>, agent: AgentId, now: Timestamp, out: &mut Decisions) {
         let id = open.id;
         open.queue = self.queues.intern(open.tenant, open.job, &open.rule.rule, Some(agent), &self.agents);
         let at = self.put_in_books(open, now, out);
@@ -86,7 +86,7 @@ impl Shard {
         self.write_as_it_is(id, at, out);
     }
 
-    fn put_in_books(&mut self, open: Open, now: Timestamp, out: &mut Decisions) -> usize {
+    fn put_in_books(&mut self, open: Box<Open>, now: Timestamp, out: &mut Decisions) -> usize {
         let id = open.id;
         out.change(Change::Created(created(&open, now)));
         self.attempts.insert(open.attempt, id);

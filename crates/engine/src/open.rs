@@ -81,8 +81,8 @@ pub(crate) enum Phase {
 
 impl Open {
     /// One share of this broadcast, frozen with what the whole is frozen with.
-    pub(crate) fn shard(&self, id: InstanceId, part: Part, agent: AgentId) -> Open {
-        Open {
+    pub(crate) fn shard(&self, id: InstanceId, part: Part, agent: AgentId) -> Box<Open> {
+        Box::new(Open {
             id,
             part,
             parent: Some(self.id),
@@ -105,7 +105,7 @@ impl Open {
             fresh: true,
             flush_due: false,
             ..*self
-        }
+        })
     }
 
     pub(crate) fn row(&self) -> Row {

@@ -134,7 +134,11 @@ impl Shard {
     /// A round of planning that was cut short is seen from what it made: those jobs go on after that.
     pub(crate) fn resume_planning(&mut self) {
         let mut ahead: FxHashMap<JobId, Timestamp> = FxHashMap::default();
-        for open in self.open.values().filter(|open| open.by_trigger() && open.planned > self.horizon) {
+        for open in self.open.values().filter(|open| open.planned > self.horizon) {
+            if !open.by_trigger() {
+                self.taken.entry(open.job).or_default().push(open.planned);
+                continue;
+            }
             let latest = ahead.entry(open.job).or_insert(open.planned);
             *latest = open.planned.max(*latest);
         }
@@ -160,7 +164,7 @@ impl Shard {
         let queue = self.queues.intern(instance.tenant, instance.job, &rule.rule, pinned, &self.agents);
         let jitter =
             if instance.part == Part::WHOLE { rule.jitter(instance.job, instance.planned) } else { Span::ZERO };
-        let open = Open {
+        let open = Box::new(Open {
             id: instance.id,
             tenant: instance.tenant,
             job: instance.job,
@@ -188,7 +192,7 @@ impl Shard {
             overdue_at: None,
             fresh: false,
             flush_due: false,
-        };
+        });
         self.attempts.insert(attempt, open.id);
         self.set_deadlines(&open, watched_from);
         self.open.insert(open.id, open);

@@ -19,7 +19,8 @@ use crate::queue::Queues;
 use crate::wheel::{Wheel, tick_of};
 
 /// How far ahead of their time instances are created, so that the due instant needs no disk.
-pub const AHEAD: model::Span = model::Span::secs(2);
+/// Planning falls between whole seconds, when most jobs are due.
+pub const AHEAD: model::Span = model::Span::millis(1_500);
 
 /// How many instances one step creates at most, so that a burst is many commits instead of one long one.
 pub(crate) const SLICE: usize = 4_000;
@@ -35,7 +36,8 @@ pub struct Shard {
     pub(crate) wheel: Wheel,
     /// Jobs whose tick has come and which this round of planning has still to look at.
     pub(crate) planning: VecDeque<JobId>,
-    pub(crate) open: FxHashMap<InstanceId, Open>,
+    /// Boxed: they are looked up far more often than they are walked.
+    pub(crate) open: FxHashMap<InstanceId, Box<Open>>,
     pub(crate) attempts: FxHashMap<AttemptId, InstanceId>,
     /// Scheduled instances by the instant they may start.
     pub(crate) due: BTreeMap<Timestamp, Vec<InstanceId>>,
@@ -50,6 +52,10 @@ pub struct Shard {
     pub(crate) counting: FxHashMap<JobId, Missed>,
     /// What this round of planning decided and no open instance shows: written when the horizon moves.
     pub(crate) unwritten: BTreeMap<JobId, Vec<Change>>,
+    /// This round of planning takes more than one step; one of its jobs.
+    pub(crate) long_round: Option<JobId>,
+    /// Times beyond the horizon that had an instance by hand when the shard was loaded.
+    pub(crate) taken: FxHashMap<JobId, Vec<Timestamp>>,
     /// The horizon this shard was loaded with.
     pub(crate) loaded_to: Timestamp,
     /// Jobs in quarantine whose plan nobody has dared to ask.
@@ -58,6 +64,8 @@ pub struct Shard {
     pub(crate) adopted: FxHashSet<InstanceId>,
     /// Jobs with a fixed delay that had no open instance when they were loaded.
     pub(crate) cut_chains: Vec<JobId>,
+    /// The last tick launched what was due and left planning to the next.
+    pub(crate) plan_next: bool,
     /// Whom the current step is about, so that a panic can be blamed on one job.
     pub(crate) blamed: Option<JobId>,
 }
@@ -101,10 +109,13 @@ impl Shard {
             claiming: BTreeMap::new(),
             counting: FxHashMap::default(),
             unwritten: BTreeMap::new(),
+            long_round: None,
+            taken: FxHashMap::default(),
             loaded_to: horizon,
             unasked: FxHashSet::default(),
             adopted: FxHashSet::default(),
             cut_chains: Vec::new(),
+            plan_next: false,
             blamed: None,
         };
         for record in loaded.agents {
@@ -145,6 +156,15 @@ impl Shard {
         for job in std::mem::take(&mut self.cut_chains) {
             self.schedule_first(job, now, out);
         }
+        // What is due needs no disk, what is planned ahead does: due orders leave by themselves, and planning has the
+        // next tick, which follows at once.
+        let before = out.effects.len();
+        self.launch_due(now, out);
+        let launched = out.effects.len() > before;
+        self.plan_next = launched && !self.plan_next;
+        if self.plan_next {
+            return;
+        }
         self.plan_ahead(now, out);
         self.launch_due(now, out);
         self.ring_alarms(now, out);
@@ -152,7 +172,7 @@ impl Shard {
 
     /// When the next tick is needed; a tick earlier than that decides nothing.
     pub fn next_wake(&self) -> Option<Timestamp> {
-        if !self.cut_chains.is_empty() || (!self.planning.is_empty() && !self.ids_run_low()) {
+        if self.plan_next || !self.cut_chains.is_empty() || (!self.planning.is_empty() && !self.ids_run_low()) {
             return Some(Timestamp::MIN);
         }
         // Whole seconds are planned: a tick is taken up once the instant `AHEAD` of it has come.

@@ -169,10 +169,10 @@ fn a_server_that_was_away_asks_before_it_believes() {
         "agent x runs 30s; job a every 1m, lost_after 10s; until 00:01:05; down until 00:01:40; until 00:02:10
          gone x; down until 00:02:20; until 00:02:29; back x; until 00:02:31",
         expect![[r#"
-            00:00:58 a#1 for 00:01:00
+            00:00:58.500 a#1 for 00:01:00
             00:01:00 a#1 -> x
             00:01:40.001 a#1 succeeded
-            00:01:58 a#2 for 00:02:00
+            00:01:58.500 a#2 for 00:02:00
             00:02:00 a#2 -> x
             00:02:30 a#2 succeeded
         "#]],

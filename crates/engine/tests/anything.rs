@@ -2,7 +2,7 @@
 
 mod world;
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use duly_engine::input::{Held, Resolution, Subject};
 use duly_engine::{Command, Compiled, Input};
@@ -46,7 +46,15 @@ proptest! {
 /// A seed that once showed a defect goes here.
 #[test]
 fn what_went_wrong_once_stays_right() {
-    for seed in [105, 117, 428167922978684770, 13766106557931380893] {
+    for seed in [
+        105,
+        117,
+        10966681485361402123,
+        6936734911555821142,
+        9016344612814925597,
+        428167922978684770,
+        13766106557931380893,
+    ] {
         live(seed, 3_000);
     }
 }
@@ -372,7 +380,8 @@ fn calm_down(world: &mut World) {
 /// Every planned time of every enabled interval has one entry: an instance, or a place in one gap.
 fn check_ledger(world: &World) {
     let whole = world.store.rows.values().map(|kept| &kept.instance).filter(|i| i.part == Part::WHOLE);
-    let entries: BTreeSet<_> = whole.map(|i| (i.job, i.planned)).collect();
+    let by_hand = |i: &Instance| matches!(i.cause, Cause::Manual(_));
+    let entries: BTreeMap<_, _> = whole.map(|i| ((i.job, i.planned), by_hand(i))).collect();
     for interval in &world.store.intervals {
         let rule = world.store.rule(interval.rule);
         // Counted plans depend on what went before; held jobs miss times nobody can name after a restart.
@@ -383,12 +392,15 @@ fn check_ledger(world: &World) {
         let until = interval.until.unwrap_or(Timestamp::MAX).min(world.store.horizon);
         let mut planned = plan.next_after(interval.since, interval.since);
         while let Some(t) = planned.filter(|t| *t <= until) {
-            let whole = usize::from(entries.contains(&(interval.job, t)));
+            let entry = entries.get(&(interval.job, t));
+            let whole = usize::from(entry.is_some());
+            // A run of missed times goes over one that somebody made by hand.
+            let over = entry.is_some_and(|by_hand| *by_hand);
             let gaps = world.store.gaps.iter().filter(|gap| gap.job == interval.job);
             let gaps = gaps.filter(|gap| gap.first <= t && t <= gap.last && interval.since < gap.first).count();
             let held = world.held_once.contains(&interval.job);
             assert!(
-                whole + gaps == 1 || (held && whole + gaps == 0),
+                whole + gaps == 1 || (held && whole + gaps == 0) || (over && gaps == 1),
                 "{whole} instances and {gaps} gaps for {} of job {}\n{}",
                 clock(t),
                 interval.job,

@@ -10,7 +10,7 @@ fn late_starts_and_late_ends_are_told() {
     check(
         "job a every 1m, not_started_by 10s, not_finished_by 30s; until 00:01:15; agent x; until 00:01:40; ok a#1; pause a; until 00:10",
         expect![[r#"
-            00:00:58 a#1 for 00:01:00
+            00:00:58.500 a#1 for 00:01:00
             00:01:10 a#1 not started in time
             00:01:15 a#1 -> x
             00:01:30 a#1 not finished in time
@@ -24,10 +24,10 @@ fn in_time_nothing_is_told() {
     check(
         "agent x runs 5s; job a every 1m, not_started_by 10s, not_finished_by 30s; until 00:01:50; pause a; until 00:10",
         expect![[r#"
-        00:00:58 a#1 for 00:01:00
-        00:01:00 a#1 -> x
-        00:01:05 a#1 succeeded
-    "#]],
+            00:00:58.500 a#1 for 00:01:00
+            00:01:00 a#1 -> x
+            00:01:05 a#1 succeeded
+        "#]],
     );
 }
 
@@ -36,11 +36,11 @@ fn a_rerun_is_not_late_for_a_time_long_gone() {
     check(
         "agent x runs 5s; job a once 00:01, not_started_by 10s, not_finished_by 30s; until 00:10; gone x; rerun a#1; until 00:20",
         expect![[r#"
-        00:00:58 a#1 for 00:01:00
-        00:01:00 a#1 -> x
-        00:01:05 a#1 succeeded
-        00:10:00 a#1 open again
-    "#]],
+            00:00:58.500 a#1 for 00:01:00
+            00:01:00 a#1 -> x
+            00:01:05 a#1 succeeded
+            00:10:00 a#1 open again
+        "#]],
     );
 }
 

@@ -29,7 +29,7 @@ fn a_job_has_its_limit_per_agent_and_stands_in_nobodys_way() {
             00:00:00 a#1 by hand
             00:00:00 a#1 -> x
             00:00:00 a#2 by hand
-            00:00:00 why a#2: all 2 slots of the 1 eligible agents of pool default are in use
+            00:00:00 why a#2: the job may run 1 at once on one agent, and does on every agent that has a free slot
             00:00:00 b#1 by hand
             00:00:00 b#1 -> x
             00:00:00 a#1 succeeded
@@ -75,32 +75,31 @@ fn slots_are_never_exceeded() {
     check(
         "agent x slots 2 runs 5s; job a every 1s, allow; until 00:00:12; why a#5",
         expect![[r#"
-        00:00:00 a#1 for 00:00:01
-        00:00:00 a#2 for 00:00:02
-        00:00:01 a#3 for 00:00:03
-        00:00:01 a#1 -> x
-        00:00:02 a#4 for 00:00:04
-        00:00:02 a#2 -> x
-        00:00:03 a#5 for 00:00:05
-        00:00:04 a#6 for 00:00:06
-        00:00:05 a#7 for 00:00:07
-        00:00:06 a#8 for 00:00:08
-        00:00:06 a#1 succeeded
-        00:00:06 a#3 -> x
-        00:00:07 a#9 for 00:00:09
-        00:00:07 a#2 succeeded
-        00:00:07 a#4 -> x
-        00:00:08 a#10 for 00:00:10
-        00:00:09 a#11 for 00:00:11
-        00:00:10 a#12 for 00:00:12
-        00:00:11 a#13 for 00:00:13
-        00:00:11 a#3 succeeded
-        00:00:11 a#5 -> x
-        00:00:12 a#14 for 00:00:14
-        00:00:12 a#4 succeeded
-        00:00:12 a#6 -> x
-        00:00:12 why a#5: sent to agent 1, which has not answered yet
-    "#]],
+            00:00:00 a#1 for 00:00:01
+            00:00:00.500 a#2 for 00:00:02
+            00:00:01 a#1 -> x
+            00:00:01.500 a#3 for 00:00:03
+            00:00:02 a#2 -> x
+            00:00:02.500 a#4 for 00:00:04
+            00:00:03.500 a#5 for 00:00:05
+            00:00:04.500 a#6 for 00:00:06
+            00:00:05.500 a#7 for 00:00:07
+            00:00:06 a#1 succeeded
+            00:00:06 a#3 -> x
+            00:00:06.500 a#8 for 00:00:08
+            00:00:07 a#2 succeeded
+            00:00:07 a#4 -> x
+            00:00:07.500 a#9 for 00:00:09
+            00:00:08.500 a#10 for 00:00:10
+            00:00:09.500 a#11 for 00:00:11
+            00:00:10.500 a#12 for 00:00:12
+            00:00:11 a#3 succeeded
+            00:00:11 a#5 -> x
+            00:00:11.500 a#13 for 00:00:13
+            00:00:12 a#4 succeeded
+            00:00:12 a#6 -> x
+            00:00:12 why a#5: sent to agent 1, which has not answered yet
+        "#]],
     );
 }
 

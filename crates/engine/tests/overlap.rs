@@ -188,11 +188,11 @@ fn what_was_created_ahead_is_judged_when_its_time_comes_after_a_crash() {
         "agent x; job a every 10s, skip, lost_after 1h; until 00:00:11; start a#1; until 00:00:19; gone x
          down until 00:00:21; until 00:00:25; back x; until 00:00:29; ok a#1; until 00:00:31",
         expect![[r#"
-            00:00:08 a#1 for 00:00:10
+            00:00:08.500 a#1 for 00:00:10
             00:00:10 a#1 -> x
-            00:00:18 a#2 for 00:00:20
+            00:00:18.500 a#2 for 00:00:20
             00:00:21.001 a#2 skipped (Overlap): skipped because instance a#1 of the same job was still open
-            00:00:28 a#3 for 00:00:30
+            00:00:28.500 a#3 for 00:00:30
             00:00:29 a#1 succeeded
             00:00:30 a#3 -> x
         "#]],

@@ -10,22 +10,22 @@ fn a_held_job_fires_nothing_and_says_what_it_missed() {
     check(
         "agent x runs 1s; job a every 10s; job b every 20s; until 00:00:19; break a; until 00:00:45; why a#2; release a; until 00:00:51",
         expect![[r#"
-            00:00:08 a#1 for 00:00:10
+            00:00:08.500 a#1 for 00:00:10
             00:00:10 a#1 -> x
             00:00:11 a#1 succeeded
-            00:00:18 b#1 for 00:00:20
-            00:00:18 a#2 for 00:00:20
+            00:00:18.500 b#1 for 00:00:20
+            00:00:18.500 a#2 for 00:00:20
             00:00:19 quarantined
             00:00:20 b#1 -> x
             00:00:21 b#1 succeeded
-            00:00:38 b#2 for 00:00:40
+            00:00:38.500 b#2 for 00:00:40
             00:00:40 b#2 -> x
             00:00:41 b#2 succeeded
             00:00:45 why a#2: held: deciding about it failed (it broke); a person must look
             00:00:45 a 00:00:30..00:00:40 x2 skipped (Quarantined)
             00:00:45 a#2 -> x
             00:00:46 a#2 succeeded
-            00:00:48 a#3 for 00:00:50
+            00:00:48.500 a#3 for 00:00:50
             00:00:50 a#3 -> x
             00:00:51 a#3 succeeded
         "#]],
@@ -37,14 +37,14 @@ fn a_restart_does_not_free_it() {
     check(
         "agent x runs 1s; job a every 10s; until 00:00:11; break a; crash; until 00:00:45; trigger a; rerun a#1; release a; until 00:00:51",
         expect![[r#"
-            00:00:08 a#1 for 00:00:10
+            00:00:08.500 a#1 for 00:00:10
             00:00:10 a#1 -> x
             00:00:11 a#1 succeeded
             00:00:11 quarantined
             00:00:45 trigger a: refused, job 1 is held: it broke
             00:00:45 rerun a#1: refused, job 1 is held: it broke
             00:00:45 a 00:00:20..00:00:40 x3 skipped (Quarantined)
-            00:00:48 a#2 for 00:00:50
+            00:00:48.500 a#2 for 00:00:50
             00:00:50 a#2 -> x
             00:00:51 a#2 succeeded
         "#]],
@@ -56,11 +56,11 @@ fn one_that_planned_nothing_more_plans_nothing_when_it_is_released() {
     check(
         "agent x runs 1s; job a once 00:00:10; until 00:00:20; break a; release a; until 00:01",
         expect![[r#"
-        00:00:08 a#1 for 00:00:10
-        00:00:10 a#1 -> x
-        00:00:11 a#1 succeeded
-        00:00:20 quarantined
-    "#]],
+            00:00:08.500 a#1 for 00:00:10
+            00:00:10 a#1 -> x
+            00:00:11 a#1 succeeded
+            00:00:20 quarantined
+        "#]],
     );
 }
 

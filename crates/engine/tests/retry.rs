@@ -184,7 +184,7 @@ fn a_retry_that_waits_for_a_slot_is_no_misfire_after_a_crash() {
         "agent x slots 1; job a every 10s, retry 1 x 1s, misfire skip, grace 0s; job b manual, priority 9
          until 00:00:10; trigger b; fail a#1; pause a; until 00:05; crash; until 00:05:01; ok b#1; ok a#1",
         expect![[r#"
-            00:00:08 a#1 for 00:00:10
+            00:00:08.500 a#1 for 00:00:10
             00:00:10 a#1 -> x
             00:00:10 b#1 by hand
             00:00:10 a#1 Failed, again at 00:00:11

@@ -107,15 +107,15 @@ fn shards_that_failed_before_a_crash_are_not_forgotten() {
     check(
         "agent x; agent y; job a every 1m, route broadcast; until 00:01; fail a#2; crash; ok a#3",
         expect![[r#"
-        00:00:58 a#1 for 00:01:00
-        00:01:00 a#2 shard of a#1
-        00:01:00 a#3 shard of a#1
-        00:01:00 a#2 -> x (0/2)
-        00:01:00 a#3 -> y (1/2)
-        00:01:00 a#2 failed (Exit)
-        00:01:00.001 a#3 succeeded
-        00:01:00.001 a#1 failed (Exit)
-    "#]],
+            00:00:58.500 a#1 for 00:01:00
+            00:01:00 a#2 shard of a#1
+            00:01:00 a#3 shard of a#1
+            00:01:00 a#2 -> x (0/2)
+            00:01:00 a#3 -> y (1/2)
+            00:01:00 a#2 failed (Exit)
+            00:01:00.001 a#3 succeeded
+            00:01:00.001 a#1 failed (Exit)
+        "#]],
     );
 }
 

@@ -10,11 +10,11 @@ fn what_has_not_come_due() {
     check(
         "agent x; job a cron 0 * * * * ?, jitter 30s; why a; until 00:00:59; why a#1; until 00:01:00; why a#1",
         expect![[r#"
-        00:00:00 why a: its time has not come; next 00:01:00
-        00:00:58 a#1 for 00:01:00
-        00:00:59 why a#1: its time has not come; next 00:01:14.053157
-        00:01:00 why a#1: its start is spread by the job's jitter; next 00:01:14.053157
-    "#]],
+            00:00:00 why a: its time has not come; next 00:01:00
+            00:00:58.500 a#1 for 00:01:00
+            00:00:59 why a#1: its time has not come; next 00:01:14.053157
+            00:01:00 why a#1: its start is spread by the job's jitter; next 00:01:14.053157
+        "#]],
     );
 }
 
