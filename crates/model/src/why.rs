@@ -32,6 +32,10 @@ pub enum Why {
     JobLimit {
         max: u32,
     },
+    /// Every agent with a free slot runs as many of the job as it may on one agent.
+    AgentLimit {
+        max: u32,
+    },
     PoolLimit {
         pool: String,
         max: u32,
@@ -122,6 +126,9 @@ impl std::fmt::Display for Why {
             }
             Why::Replacing { holder } => write!(f, "waits until instance {holder}, which it replaces, is gone"),
             Why::JobLimit { max } => write!(f, "the job may run {max} at once and does"),
+            Why::AgentLimit { max } => {
+                write!(f, "the job may run {max} at once on one agent, and does on every agent that has a free slot")
+            }
             Why::PoolLimit { pool, max } => write!(f, "pool {pool} may run {max} at once and does"),
             Why::GlobalLimit { max } => write!(f, "this installation may run {max} at once and does"),
             Why::NoAgentInPool { pool } => write!(f, "no agent has joined pool {pool}"),

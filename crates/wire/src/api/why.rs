@@ -45,6 +45,7 @@ fn kind(why: &Why) -> &'static str {
         Why::QueueFull { .. } => "queue_full",
         Why::Replacing { .. } => "replacing",
         Why::JobLimit { .. } => "job_limit",
+        Why::AgentLimit { .. } => "agent_limit",
         Why::PoolLimit { .. } => "pool_limit",
         Why::GlobalLimit { .. } => "global_limit",
         Why::NoAgentInPool { .. } => "no_agent_in_pool",
