@@ -98,7 +98,7 @@ impl Shard {
         if let Some(adopted) = asked.adopt.filter(|id| !self.adopted.insert(*id)) {
             return Ok(Reply::Repeated { id: adopted, planned: None });
         }
-        let id = self.trigger_by_hand(asked.job, asked.planned, asked.params, number, by, now, out);
+        let id = self.trigger_by_hand(asked, number, by, now, out);
         let planned = created_planned(id, out).expect("the instance was just made");
         Ok(Reply::Instance { id, planned })
     }

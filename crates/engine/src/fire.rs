@@ -8,10 +8,11 @@
 
 use std::sync::Arc;
 
-use model::{Actor, Cause, ContentId, InstanceId, JobId, SkipReason, Span, Timestamp, When};
+use model::{Actor, Cause, InstanceId, JobId, SkipReason, Span, Timestamp, When};
 
 use crate::change::{Change, Fate};
 use crate::effect::Decisions;
+use crate::input::Triggering;
 use crate::make::Making;
 use crate::missed::Missed;
 use crate::plan::Compiled;
@@ -61,7 +62,11 @@ impl Shard {
             }
         }
         self.horizon = self.horizon.max(until);
-        self.taken.clear();
+        let (horizon, unasked) = (self.horizon, &self.unasked);
+        self.taken.retain(|job, times| {
+            times.retain(|planned| *planned > horizon || unasked.contains(job));
+            !times.is_empty()
+        });
         out.changes.extend(std::mem::take(&mut self.unwritten).into_values().flatten());
         self.carry_horizon(out);
     }
@@ -256,18 +261,16 @@ impl Shard {
 
     pub(crate) fn trigger_by_hand(
         &mut self,
-        id: JobId,
-        planned: Option<Timestamp>,
-        params: Option<ContentId>,
+        asked: &Triggering,
         number: Option<InstanceId>,
         by: Actor,
         now: Timestamp,
         out: &mut Decisions,
     ) -> InstanceId {
-        let given = planned.is_some();
-        let planned = planned.unwrap_or_else(|| self.moment(id, now));
-        let making = Making { planned, cause: Cause::Manual(by), params, number, at_once: !given };
-        self.create(id, making, now, out)
+        let at_once = asked.planned.is_none();
+        let planned = asked.planned.unwrap_or_else(|| self.moment(asked.job, now));
+        let making = Making { planned, cause: Cause::Manual(by), params: asked.params, number, at_once };
+        self.create(asked.job, making, now, out)
     }
 }
 

@@ -61,6 +61,9 @@ impl Shard {
         });
         // What a round of planning makes waits for the horizon, even if its time has come.
         let undecided = open.by_trigger() && open.planned > self.horizon;
+        if !open.by_trigger() && !making.at_once && open.planned > self.horizon {
+            self.taken.entry(id).or_default().push(open.planned);
+        }
         let due = open.due <= now || (making.at_once && open.due == open.planned);
         let starts = due && !undecided;
         if !starts {

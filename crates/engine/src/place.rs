@@ -150,7 +150,8 @@ impl Shard {
         let open = self.open.get_mut(&id).expect("being placed");
         let as_proposed = open.target == Some(agent);
         // A scheduled row that names this agent says enough: once its time has come, it may have been sent.
-        if !open.fresh && !(as_proposed && open.written == State::Scheduled) {
+        let says_enough = as_proposed && open.written == State::Scheduled;
+        if !open.fresh && !says_enough {
             out.change(Change::Placed { row: open.row(), attempt: open.attempt, target: Some(agent) });
             open.written = State::Dispatched;
         }

@@ -54,7 +54,7 @@ pub struct Shard {
     pub(crate) unwritten: BTreeMap<JobId, Vec<Change>>,
     /// This round of planning takes more than one step; one of its jobs.
     pub(crate) long_round: Option<JobId>,
-    /// Times beyond the horizon that had an instance by hand when the shard was loaded.
+    /// Times beyond the horizon that have their instance already, because somebody named them.
     pub(crate) taken: FxHashMap<JobId, Vec<Timestamp>>,
     /// The horizon this shard was loaded with.
     pub(crate) loaded_to: Timestamp,

@@ -32,6 +32,8 @@ pub const AGENT_ENDPOINT: &str = "agent-endpoint";
 pub const SERVER_URL: &str = "server-url";
 /// A server of one machine has one shard.
 pub(crate) const SHARD: ShardId = ShardId(0);
+/// How long agents have to hear that the server stops, and to hang up.
+const GOODBYE: Duration = Duration::from_millis(500);
 /// How long a read for a person may take.
 const READ_WITHIN: Duration = Duration::from_secs(10);
 
@@ -193,7 +195,16 @@ async fn serve_agents(app: Arc<App>, listener: TcpListener) {
         .initial_connection_window_size(16 << 20)
         .add_service(service)
         .serve_with_incoming_shutdown(TcpListenerStream::new(listener), app.stop.cancelled());
-    if let Err(error) = server.await {
+    // An agent's log stream ends only when the agent hangs up: after the goodbye nobody waits for that.
+    let goodbye_said = async {
+        app.stop.cancelled().await;
+        tokio::time::sleep(GOODBYE).await;
+    };
+    let served = tokio::select! {
+        served = server => served,
+        () = goodbye_said => Ok(()),
+    };
+    if let Err(error) = served {
         tracing::error!(%error, "the agents' port failed");
     }
 }

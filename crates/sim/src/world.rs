@@ -138,7 +138,7 @@ impl World {
     }
 
     fn draft(&mut self, n: usize, rule: std::sync::Arc<Compiled>) -> JobDraft {
-        let kind = if n % 4 == 0 {
+        let kind = if n.is_multiple_of(4) {
             TaskKind::Noop
         } else {
             TaskKind::Script { lang: Lang::Shell, source: format!("# {n}"), args: Vec::new() }

@@ -229,7 +229,8 @@ impl Store {
         must(id.0 < self.next_id, || format!("instance {id} was never handed out"))?;
         must(c.state.is_open(), || "made already ended".into())?;
         must(!self.rows.contains_key(&id), || format!("instance {id} made twice"))?;
-        must(self.ledger.insert(entry, id).is_none(), || format!("two instances for {entry:?}"))?;
+        let twin = self.ledger.insert(entry, id);
+        must(twin.is_none(), || format!("two instances for {entry:?}: {:?}", twin.map(|id| &self.rows[&id].instance)))?;
         must(self.attempts.insert(c.attempt, id).is_none(), || format!("attempt {} twice", c.attempt))?;
         self.rows.insert(id, Kept { instance: first(c), ending: None });
         Ok(())

@@ -110,12 +110,10 @@ impl Mouth {
                 link::Stop { attempt: stop.attempt.0, by: stop.by, grace_us: stop.grace.0, shard: SHARD.0 as u32 };
             open = open && self.say(down::Body::Stop(body)).await;
         }
-        if !parcel.queries.is_empty() {
+        if let Some((shard, term)) = self.link.switchboard.terms().first().filter(|_| !parcel.queries.is_empty()) {
             let attempts = parcel.queries.iter().map(|attempt| attempt.0).collect();
-            for (shard, term) in self.link.switchboard.terms() {
-                let query = link::Query { shard: shard.0 as u32, term: term.0, attempts };
-                return open && self.say(down::Body::Query(query)).await;
-            }
+            let query = link::Query { shard: shard.0 as u32, term: term.0, attempts };
+            open = open && self.say(down::Body::Query(query)).await;
         }
         open
     }
