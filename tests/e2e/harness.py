@@ -218,7 +218,7 @@ class Events:
 
     def _gather(self):
         try:
-            for line in self.answer.iter_lines():
+            for line in self.answer.iter_lines(chunk_size=1):
                 if line.startswith(b"data:"):
                     self.seen.append(json.loads(line[5:]))
         except (requests.RequestException, AttributeError, ValueError):
