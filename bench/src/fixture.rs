@@ -1,6 +1,7 @@
 //! Fills a store before a server is started on it: through the store's own seam, so that every row is what the product
 //! would have written, without waiting for it to happen.
 
+use std::collections::HashMap;
 use std::path::Path;
 
 use engine::change::{Change, Commit, Created, Ended};
@@ -25,6 +26,8 @@ pub(crate) struct Fixture {
     batch: Batch,
     ids: std::ops::Range<i64>,
     changes: Vec<Change>,
+    /// Rule and task of what was seen already.
+    parts: HashMap<Vec<u8>, [ContentId; 2]>,
     now: Timestamp,
 }
 
@@ -35,7 +38,7 @@ impl Fixture {
         let owner = store.take_over(SHARD)?;
         let now = Timestamp(measure::now_us());
         let (term, batch) = (owner.term, owner.standing.batch);
-        Ok(Fixture { store, term, batch, ids: 0..0, changes: Vec::new(), now })
+        Ok(Fixture { store, term, batch, ids: 0..0, changes: Vec::new(), parts: HashMap::new(), now })
     }
 
     pub(crate) fn jobs(&mut self, bodies: impl Iterator<Item = JobBody>) -> anyhow::Result<Vec<JobRecord>> {
@@ -43,9 +46,9 @@ impl Fixture {
         let mut bodies = bodies.peekable();
         while bodies.peek().is_some() {
             let some: Vec<JobBody> = bodies.by_ref().take(CHANGES_MAX).collect();
-            let contents = self.contents(&some)?;
-            for (body, contents) in some.iter().zip(contents.chunks_exact(3)) {
-                let record = self.record(body, contents)?;
+            let sources = self.store.intern(&some.iter().map(JobBody::encode).collect::<Vec<_>>())?;
+            for (body, source) in some.iter().zip(sources) {
+                let record = self.record(body, source)?;
                 made.push(record.clone());
                 self.change(Change::JobPut(Box::new(record)))?;
             }
@@ -54,25 +57,29 @@ impl Fixture {
         Ok(made)
     }
 
-    /// Rule, task and source of each.
-    fn contents(&mut self, bodies: &[JobBody]) -> anyhow::Result<Vec<ContentId>> {
-        let mut kept = Vec::with_capacity(3 * bodies.len());
-        for body in bodies {
-            let parts = body.to_parts(|_| None).map_err(|faults| anyhow::anyhow!("{faults:?}"))?;
-            kept.extend([wire::rule::encode(&parts.rule), serde_json::to_vec(&parts.task)?, body.encode()]);
+    /// Its rule and its task; jobs that differ in nothing but their names share them.
+    fn parts(&mut self, body: &JobBody) -> anyhow::Result<[ContentId; 2]> {
+        let key = JobBody { job: "any".into(), ..body.clone() }.encode();
+        if let Some(known) = self.parts.get(&key) {
+            return Ok(*known);
         }
-        Ok(self.store.intern(&kept)?)
+        let parts = body.to_parts(|_| None).map_err(|faults| anyhow::anyhow!("{faults:?}"))?;
+        let kept = self.store.intern(&[wire::rule::encode(&parts.rule), serde_json::to_vec(&parts.task)?])?;
+        let kept = [kept[0], kept[1]];
+        self.parts.insert(key, kept);
+        Ok(kept)
     }
 
-    fn record(&mut self, body: &JobBody, contents: &[ContentId]) -> anyhow::Result<JobRecord> {
+    fn record(&mut self, body: &JobBody, source: ContentId) -> anyhow::Result<JobRecord> {
+        let [rule, task] = self.parts(body)?;
         Ok(JobRecord {
             id: JobId(self.id()?),
             tenant: TenantId::DEFAULT,
             name: body.job.clone(),
             version: VersionId(self.id()?),
-            rule: contents[0],
-            task: contents[1],
-            source: contents[2],
+            rule,
+            task,
+            source,
             folder: body.folder.clone().unwrap_or_default(),
             mode: JobMode::Enabled,
             since: self.now,

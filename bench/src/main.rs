@@ -112,6 +112,7 @@ fn measure_all(wanted: Vec<String>, options: Options) -> anyhow::Result<()> {
         rounds: options.rounds.max(1),
         seconds: options.seconds,
     };
+    product::adopt_orphans();
     let before = measure::machine();
     let (mut figures, mut failures) = (Vec::new(), Vec::new());
     for (name, suite) in suites {

@@ -8,6 +8,7 @@ use std::time::Duration;
 use anyhow::Context;
 use client::{Client, Settings};
 use nix::sys::signal::{Signal, kill};
+use nix::sys::wait::{WaitPidFlag, waitpid};
 use nix::unistd::Pid;
 use tokio::runtime::Runtime;
 use wire::api::{AgentStateWord, ApplyBody};
@@ -29,10 +30,14 @@ pub(crate) struct Product {
 impl Product {
     /// A fresh installation with its local agent online.
     pub(crate) fn up(duly: &Path, dir: &Path, slots: u32) -> anyhow::Result<Product> {
-        let data = dir.join("data");
-        let token = set_up(duly, dir, &data)?;
+        let token = set_up(duly, dir, &dir.join("data"))?;
+        Product::up_again(duly, dir, token, slots)
+    }
+
+    /// The same on a data directory that is there.
+    pub(crate) fn up_again(duly: &Path, dir: &Path, token: String, slots: u32) -> anyhow::Result<Product> {
         let server = spawn(duly, dir, &["up", "--slots", &slots.to_string()])?;
-        let mut product = Product::meet(server, data, token)?;
+        let mut product = Product::meet(server, dir.join("data"), token)?;
         measure::wait_for("the local agent", Duration::from_secs(30), || {
             let agents = product.call(|client| async move { client.agents().await })?;
             Ok(agents.items.iter().any(|agent| agent.state == AgentStateWord::Online))
@@ -101,10 +106,23 @@ impl Drop for Product {
         let below = measure::descendants(self.server_pid());
         let _ = self.server.kill();
         let _ = self.server.wait();
-        for pid in below {
-            let _ = kill(Pid::from_raw(pid), Signal::SIGKILL);
+        let below: Vec<Pid> = below.into_iter().map(Pid::from_raw).collect();
+        for pid in &below {
+            let _ = kill(*pid, Signal::SIGKILL);
         }
+        // Orphans come to us (see `adopt_orphans`); the next measurement begins when they are gone.
+        let _ = measure::wait_for("the end of its processes", Duration::from_secs(10), || {
+            for pid in &below {
+                let _ = waitpid(*pid, Some(WaitPidFlag::WNOHANG));
+            }
+            Ok(below.iter().all(|pid| kill(*pid, None).is_err()))
+        });
     }
+}
+
+/// Agents outlive their server and tasks their agent: whoever is left behind is ours to wait for.
+pub(crate) fn adopt_orphans() {
+    let _ = nix::sys::prctl::set_child_subreaper(true);
 }
 
 /// Gives back an API token.

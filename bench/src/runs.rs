@@ -67,14 +67,10 @@ impl Runs {
 
     /// Bytes of table and index for each row.
     pub(crate) fn bytes_per_row(&self) -> anyhow::Result<f64> {
-        let pages: i64 = self.conn.query_row(
-            "select page_count - freelist_count from pragma_page_count, pragma_freelist_count",
-            [],
-            |row| row.get(0),
-        )?;
-        let size: i64 = self.conn.query_row("pragma page_size", [], |row| row.get(0))?;
+        let pages = "select sum(pgsize) from dbstat where aggregate = true and name in
+            (select name from sqlite_master where tbl_name = '{}') and ?1 = ?2";
         let rows = self.sum("select count(*) from {} where ?1 = ?2", [0, 0])?;
-        Ok((pages * size) as f64 / rows.max(1) as f64)
+        Ok(self.sum(pages, [0, 0])? as f64 / rows.max(1) as f64)
     }
 
     fn sum(&self, sql: &str, bounds: [i64; 2]) -> anyhow::Result<i64> {

@@ -5,7 +5,8 @@ use std::sync::Mutex;
 
 use crossbeam_channel::{Sender, bounded, unbounded};
 use tokio::sync::mpsc;
-use tokio_stream::wrappers::{ReceiverStream, TcpListenerStream};
+use tokio_stream::wrappers::ReceiverStream;
+use tonic::transport::server::TcpIncoming;
 use tonic::{Request, Response, Status, Streaming};
 use wire::link::link_server::{Link, LinkServer};
 use wire::link::{Down, JoinReply, JoinRequest, LogDown, LogUp, Up, up};
@@ -35,11 +36,10 @@ async fn serve(endpoint: std::path::PathBuf, service: Service) -> anyhow::Result
     std::fs::write(&draft, format!("http://{address}"))?;
     std::fs::rename(&draft, &endpoint)?;
     tonic::transport::Server::builder()
-        .tcp_nodelay(true)
         .initial_stream_window_size(4 << 20)
         .initial_connection_window_size(16 << 20)
         .add_service(LinkServer::new(service).max_decoding_message_size(16 << 20))
-        .serve_with_incoming(TcpListenerStream::new(listener))
+        .serve_with_incoming(TcpIncoming::from(listener).with_nodelay(Some(true)))
         .await?;
     Ok(())
 }

@@ -29,7 +29,7 @@ const SCHEMA: &str = "
     create unique index run_ledger on run (job, planned, part);";
 const INSERT: &str = "
     insert into run (id, job, version, planned, part, state, attempt, target, created_at, rest, room)
-    values (?1, ?2, ?2, ?3, 0, 2, ?1, 1, ?4, zeroblob(22), zeroblob(48))";
+    values (?1, ?2, ?2, ?3, 0, 2, ?1, 1, ?4, zeroblob(25), zeroblob(48))";
 const UPDATE: &str = "
     update run set state = 10, ordered_at = created_at, ended_at = ?2, started_at = ?3, verdict = ?4, exit_code = ?5,
         room = null

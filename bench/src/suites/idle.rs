@@ -1,4 +1,5 @@
-//! Ten thousand jobs and nothing to do: what server and agent take meanwhile.
+//! Ten thousand jobs and nothing to do: what server and agent take meanwhile, once they were loaded by a start, and when
+//! they have just been made.
 
 use std::time::Duration;
 
@@ -7,38 +8,54 @@ use wire::job::{CronForm, JobBody};
 use super::{Bench, say};
 use crate::figure::{Figure, Target};
 use crate::measure;
-use crate::product::Product;
+use crate::product::{self, Product};
 
 const SUITE: &str = "idle";
 const JOBS: u32 = 10_000;
-/// Until nothing is left of having made the jobs.
+const SLOTS: u32 = 64;
+/// Until nothing is left of what happened before.
 const SETTLE: Duration = Duration::from_secs(4);
 const SPAN: Duration = Duration::from_secs(20);
 
+/// Of server and agent.
+struct Taken {
+    percent: [f64; 2],
+    megabytes: [f64; 2],
+}
+
 pub(crate) fn run(bench: &Bench) -> anyhow::Result<Vec<Figure>> {
     let dir = bench.fresh("idle")?;
-    let product = Product::up(&bench.duly, &dir, 64)?;
+    let token = product::set_up(&bench.duly, &dir, &dir.join("data"))?;
+    let product = Product::up_again(&bench.duly, &dir, token.clone(), SLOTS)?;
     product.apply(&(0..JOBS).map(job).collect::<Vec<_>>())?;
-    std::thread::sleep(SETTLE);
-    let (server, agent) = (product.server_pid(), product.agent_pid()?);
-    let cpu = || anyhow::Ok((measure::cpu(server)?.own, measure::cpu(agent)?.own));
-    let (server_before, agent_before) = cpu()?;
-    std::thread::sleep(SPAN);
-    let (server_after, agent_after) = cpu()?;
-    let percent = |seconds: f64| seconds / SPAN.as_secs_f64() * 100.0;
-    let (of_server, of_agent) = (percent(server_after - server_before), percent(agent_after - agent_before));
-    let (server_mb, agent_mb) = (measure::pss_kb(server)? / 1024.0, measure::pss_kb(agent)? / 1024.0);
-    say(SUITE, 0, &format!("server {of_server:.2} % {server_mb:.1} MB, agent {of_agent:.2} % {agent_mb:.1} MB"));
+    let made = watch(&product, SETTLE)?;
+    drop(product);
+    let loaded = watch(&Product::up_again(&bench.duly, &dir, token, SLOTS)?, SPAN)?;
+    say(SUITE, 0, &format!("server and agent {:?} %, {:?} MB", loaded.percent, loaded.megabytes));
 
     let one = |figure: Figure, value: f64| Figure { ours: vec![value], ..figure };
-    let cpu = Figure::new(SUITE, format!("CPU, server and agent, {JOBS} jobs"), "%").target(Target::AtMost(0.5));
-    let memory = Figure::new(SUITE, "PSS, server and agent", "MB").target(Target::AtMost(80.0));
+    let both = |two: [f64; 2]| two.iter().sum();
+    let cpu = Figure::new(SUITE, format!("CPU, {JOBS} jobs loaded"), "%").target(Target::AtMost(0.5));
+    let memory = Figure::new(SUITE, format!("PSS, {JOBS} jobs loaded"), "MB").target(Target::AtMost(80.0));
     Ok(vec![
-        one(cpu, of_server + of_agent),
-        one(Figure::new(SUITE, "CPU, server", "%"), of_server),
-        one(memory, server_mb + agent_mb),
-        one(Figure::new(SUITE, "PSS, server", "MB"), server_mb),
+        one(cpu, both(loaded.percent)),
+        one(memory, both(loaded.megabytes)),
+        one(Figure::new(SUITE, "PSS, agent alone", "MB"), loaded.megabytes[1]),
+        one(Figure::new(SUITE, format!("PSS, {JOBS} jobs just made"), "MB"), both(made.megabytes)),
     ])
+}
+
+fn watch(product: &Product, span: Duration) -> anyhow::Result<Taken> {
+    std::thread::sleep(SETTLE);
+    let pids = [product.server_pid(), product.agent_pid()?];
+    let before = pids.map(measure::cpu_of_threads);
+    std::thread::sleep(span);
+    let (mut percent, mut megabytes) = ([0.0; 2], [0.0; 2]);
+    for (n, (pid, before)) in pids.into_iter().zip(before).enumerate() {
+        percent[n] = (measure::cpu_of_threads(pid)? - before?) / span.as_secs_f64() * 100.0;
+        megabytes[n] = measure::pss_kb(pid)? / 1024.0;
+    }
+    Ok(Taken { percent, megabytes })
 }
 
 fn job(n: u32) -> JobBody {
