@@ -213,12 +213,15 @@ class Events:
 
     def __init__(self, duly: Duly):
         self.seen: list[dict] = []
+        self.enough = False
         self.answer = duly.api("GET", "/events", stream=True, timeout=(10, None))
         threading.Thread(target=self._gather, daemon=True).start()
 
     def _gather(self):
         try:
             for line in self.answer.iter_lines(chunk_size=1):
+                if self.enough:
+                    return self.answer.close()
                 if line.startswith(b"data:"):
                     self.seen.append(json.loads(line[5:]))
         except (requests.RequestException, AttributeError, ValueError):
@@ -233,7 +236,8 @@ class Events:
         return self
 
     def __exit__(self, *_):
-        self.answer.close()
+        # Closing it from here would wait for the next line; the thread sees this with that line and closes it itself.
+        self.enough = True
 
 
 def seconds(stamp: str) -> int:

@@ -361,8 +361,11 @@ def test_a_job_that_breaks_the_engine_is_held_and_nothing_else(fresh, monkeypatc
         duly.run("job", "pause", job, check=True)
     times = succeeded(duly)
     assert times == list(range(times[0], times[0] + len(times))), "a second of the other job is missing"
-    others = [f for f in duly.verify()["findings"] if f.get("job") != "breaks"]
+    found = duly.verify()["findings"]
+    others = [f for f in found if f.get("job") != "breaks"]
     assert not others, others
+    if found:
+        pytest.xfail("times that passed in quarantine before a restart or an edit have no entry in the ledger")
 
 
 # ---- the crowd
@@ -396,7 +399,7 @@ def test_a_polite_stop_leaves_tasks_running_and_says_nothing_bad(duly, tmp_path)
     agent = duly.agent_pid()
     assert duly.stop_politely() == 0
     assert duly.agent_pid() == agent, "the agent and its tasks outlive the server"
-    assert not re.search("panicked| ERROR ", duly.log_tail(200))
+    assert not re.search("panicked|ERROR|did not end in time", duly.log_tail(200)), duly.log_tail()
     gate.touch()
     duly.up()
     assert duly.ended(instance)["state"] == "succeeded"

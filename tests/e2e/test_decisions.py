@@ -127,6 +127,13 @@ def test_deadlines_are_told(shared, tmp_path):
         assert all(shared.ended(i)["state"] == "succeeded" for i in (first, second)), "an event is not an end"
 
 
+@pytest.mark.xfail(reason="only the first event of an instance names its job; `events --job` drops the others", strict=False)
+def test_events_name_their_job(shared):
+    with Events(shared) as events:
+        instance = shared.apply_and_trigger("told", "noop: true")
+        assert events.wait("instance_ended", instance=instance)["job"] == "told"
+
+
 # ---- time
 
 
@@ -326,10 +333,9 @@ def test_a_fixed_delay_goes_on_over_restarts(duly):
     links = sorted(done(), key=lambda i: i["planned_at"])
     for earlier, later in zip(links, links[1:]):
         assert earlier["ended_at"] < later["planned_at"], "planned a delay after the one before had ended"
-    assert not [f for f in duly.verify()["findings"] if f["kind"] != "unplanned"]
+    assert duly.verify()["ok"], duly.verify()["findings"]
 
 
-@pytest.mark.xfail(reason="the first of a chain is planned at the very instant its job begins, which verify leaves out", strict=False)
 def test_verify_knows_the_first_of_a_chain(shared):
     shared.apply("job: short_chain\ndelay: 300ms\nnoop: true\n")
     eventually(lambda: len(shared.instances("short_chain", state="succeeded")) >= 2, "two links of the chain")

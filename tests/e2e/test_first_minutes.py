@@ -51,6 +51,18 @@ def test_set_up_happens_once(fresh):
                       "--token-out", fresh.root / "other")
     assert again.returncode == 1 and "done already" in again.stderr
     assert not (fresh.root / "other").exists()
+    kept = fresh.token_file.read_text()
+    again = fresh.run("setup", "--data", fresh.data, "--admin", "ada", "--password-file", fresh.root / "password",
+                      "--token-out", fresh.token_file)
+    assert again.returncode == 1 and fresh.token_file.read_text() == kept, "a script run again keeps the token it has"
+
+
+def test_a_token_that_has_no_place_is_not_made(fresh):
+    (fresh.root / "password").write_text(PASSWORD)
+    nowhere = fresh.root / "nowhere" / "token"
+    done = fresh.run("setup", "--data", fresh.data, "--admin", "ada", "--password-file", fresh.root / "password", "--token-out", nowhere)
+    assert done.returncode == 1 and str(nowhere) in done.stderr
+    fresh.setup()
 
 
 def test_a_short_password_is_refused(fresh):
