@@ -99,14 +99,24 @@ fn set_up(options: &SetupOptions) -> Result<(), anyhow::Error> {
         .with_context(|| format!("cannot read the password from {}", options.password_file.display()))?;
     let password = password.strip_suffix('\n').unwrap_or(&password);
     let password = password.strip_suffix('\r').unwrap_or(password);
-    let token = server::setup::of_directory(&options.data, &options.admin, password)?;
+    // The token is shown once: there must be a place for it before it is made. A token of an earlier set-up, which a
+    // script that is run again would name, stays as it is if this one is refused.
+    let is_new = !options.token_out.exists();
     let mut file = std::fs::OpenOptions::new()
         .create(true)
-        .truncate(true)
+        .truncate(false)
         .write(true)
         .mode(0o600)
         .open(&options.token_out)
         .with_context(|| format!("cannot write the token to {}", options.token_out.display()))?;
+    let made = server::setup::of_directory(&options.data, &options.admin, password);
+    if made.is_err() && is_new {
+        let _ = std::fs::remove_file(&options.token_out);
+    }
+    let token = made?;
+    if file.metadata()?.is_file() {
+        file.set_len(0)?;
+    }
     file.write_all(token.as_bytes())?;
     println!("{} may sign in; an API token for it is in {}", options.admin, options.token_out.display());
     Ok(())

@@ -88,6 +88,11 @@ impl Shard {
         self.note(now, None, None, NoteKind::AgentOnline(id), out);
         let held: FxHashMap<AttemptId, Option<Timestamp>> =
             held.into_iter().map(|h| (h.attempt, h.started_at)).collect();
+        // What it runs that nobody honours any more would keep its slot, and maybe write where a successor does.
+        for attempt in held.keys().filter(|attempt| !self.honours(**attempt, id)).collect::<BTreeSet<_>>() {
+            let (by, grace) = ("duly: this attempt is no longer honoured".to_string(), Span::secs(10));
+            out.effect(Effect::Stop { agent: id, attempt: *attempt, by, grace });
+        }
         let mut absent = Vec::new();
         for instance in self.busy_on(id) {
             let attempt = self.open[&instance].attempt;
@@ -97,6 +102,10 @@ impl Shard {
             }
         }
         self.not_here(id, absent, rebooted, now, out);
+    }
+
+    fn honours(&self, attempt: AttemptId, agent: AgentId) -> bool {
+        self.attempts.get(&attempt).is_some_and(|id| self.open[id].agent() == Some(agent))
     }
 
     fn busy_on(&self, agent: AgentId) -> BTreeSet<InstanceId> {

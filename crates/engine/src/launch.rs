@@ -66,7 +66,7 @@ impl Shard {
         if let Some(job) = self.jobs.get_mut(&job) {
             job.last_made = job.last_made.max(planned);
         }
-        match self.admission(id) {
+        match self.admission(id, true) {
             Admission::Go => self.let_through(job, id, now, out),
             Admission::Wait => self.hold_back(job, id, now),
             Admission::Skip(why) => {
@@ -87,23 +87,26 @@ impl Shard {
         if !open.is_listed() {
             return self.enqueue(id, now, out);
         }
-        match self.admission(id) {
+        match self.admission(id, true) {
             Admission::Go => self.let_through(job, id, now, out),
             Admission::Wait | Admission::Skip(_) | Admission::Replace => self.hold_back(job, id, now),
         }
     }
 
+    /// Whether the overlap rule alone lets it go.
     pub(crate) fn may_go(&self, id: InstanceId) -> bool {
-        matches!(self.admission(id), Admission::Go)
+        matches!(self.by_overlap(id, true), Admission::Go)
     }
 
-    fn admission(&self, id: InstanceId) -> Admission {
+    fn admission(&self, id: InstanceId, newcomer: bool) -> Admission {
+        let held = self.jobs.get(&self.open[&id].job).is_some_and(|job| job.held.is_some());
+        if held { Admission::Wait } else { self.by_overlap(id, newcomer) }
+    }
+
+    /// A newcomer does not overtake those who wait.
+    fn by_overlap(&self, id: InstanceId, newcomer: bool) -> Admission {
         let open = &self.open[&id];
-        let Some(job) = self.jobs.get(&open.job) else { return Admission::Go };
-        if job.held.is_some() {
-            return Admission::Wait;
-        }
-        let Some(live) = job.live.as_ref() else { return Admission::Go };
+        let Some(live) = self.jobs.get(&open.job).and_then(|job| job.live.as_ref()) else { return Admission::Go };
         let rule = &open.rule.rule;
         let Some(holder) = live.active.first() else { return Admission::Go };
         let at_once = live.active.len() as u32;
@@ -112,7 +115,8 @@ impl Shard {
         match rule.overlap {
             Overlap::Allow { max } => {
                 let full = rule.exclusive.is_some() || limited || max.is_some_and(|max| at_once >= max);
-                if full { Admission::Wait } else { Admission::Go }
+                let behind = newcomer && waiting > 0;
+                if full || behind { Admission::Wait } else { Admission::Go }
             }
             Overlap::Queue { max } if waiting >= max => Admission::Skip(Why::QueueFull { waiting }),
             Overlap::Queue { .. } => Admission::Wait,
@@ -158,7 +162,7 @@ impl Shard {
         loop {
             let Some(live) = self.jobs.get_mut(&job).and_then(|job| job.live.as_mut()) else { return };
             let Some(id) = live.waiting.pop_front() else { break };
-            match self.admission(id) {
+            match self.admission(id, false) {
                 Admission::Go => self.let_through(job, id, now, out),
                 Admission::Wait | Admission::Skip(_) | Admission::Replace => {
                     // It has its place in the line already; only its turn has not come.

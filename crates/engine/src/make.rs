@@ -36,7 +36,7 @@ impl Shard {
             job: id,
             version: job.version,
             planned: making.planned,
-            due: making.planned + job.rule.jitter(id, making.planned),
+            due: job.rule.due(id, making.planned, &making.cause),
             part: Part::WHOLE,
             parent: None,
             alone: false,
@@ -60,7 +60,7 @@ impl Shard {
             flush_due: false,
         });
         // What a round of planning makes waits for the horizon, even if its time has come.
-        let undecided = open.by_trigger() && open.planned > self.horizon;
+        let undecided = open.by_plan() && open.planned > self.horizon;
         if !open.by_trigger() && !making.at_once && open.planned > self.horizon {
             self.taken.entry(id).or_default().push(open.planned);
         }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use model::{
     Actor, AgentId, AttemptId, Cause, ContentId, InstanceId, JobId, Part, State, TenantId, Timestamp, Uncertain,
-    VersionId,
+    VersionId, When,
 };
 
 use crate::change::Row;
@@ -147,6 +147,14 @@ impl Open {
     /// Judged by the overlap rule, and so in its job's lists: shares come in with their broadcast.
     pub(crate) fn is_listed(&self) -> bool {
         !self.is_child() || self.alone
+    }
+
+    /// Made by a round of planning, in the commit that carries its horizon or before it.
+    pub(crate) fn by_plan(&self) -> bool {
+        match self.rule.rule.trigger.when {
+            When::Cron { .. } | When::Rate { .. } | When::Once { .. } => self.by_trigger(),
+            When::Manual | When::Delay { .. } | When::After { .. } => false,
+        }
     }
 
     /// Fired by its own trigger, so that a change of the job takes it back while its time has not come.

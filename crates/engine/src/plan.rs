@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use model::{JobId, Rule, Span, Timestamp, When};
+use model::{Cause, JobId, Rule, Span, Timestamp, When};
 
 use crate::cron::{Schedule, ScheduleError};
 
@@ -80,6 +80,14 @@ impl Compiled {
         match self.plan {
             Plan::Rate { every } => Some(every),
             Plan::Cron(_) | Plan::Once { .. } | Plan::ByEvents => None,
+        }
+    }
+
+    /// When an instance may start: jitter spreads what a trigger planned, never what somebody asked for now.
+    pub fn due(&self, job: JobId, planned: Timestamp, cause: &Cause) -> Timestamp {
+        match cause {
+            Cause::Planned | Cause::Misfire { .. } => planned + self.jitter(job, planned),
+            Cause::Manual(_) | Cause::After(_) | Cause::Shard(_) => planned,
         }
     }
 

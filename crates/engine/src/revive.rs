@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use model::{AttemptId, Instance, InstanceId, JobId, Part, Span, State, Timestamp, When};
+use model::{AttemptId, Instance, InstanceId, JobId, Part, State, Timestamp, When};
 use rustc_hash::FxHashMap;
 
 use crate::alarm::Alarm;
@@ -52,9 +52,8 @@ impl Shard {
     /// Whether a scheduled row was sent before we stopped is not in it. If the overlap rule would have held it back it
     /// was not; otherwise ask before believing either.
     fn guess(&self, id: InstanceId) -> Phase {
-        let held = self.jobs.get(&self.open[&id].job).is_some_and(|job| job.held.is_some());
         match self.open[&id].target {
-            Some(agent) if held || self.may_go(id) => Phase::Ordered { agent },
+            Some(agent) if self.may_go(id) => Phase::Ordered { agent },
             _ => Phase::Scheduled,
         }
     }
@@ -82,7 +81,7 @@ impl Shard {
         open.stopping = stopping.map(|by| (by, now));
         open.written = state;
         // Nothing starts before its time, nor before the horizon has passed it.
-        let not_sent = open.due > now || (open.by_trigger() && open.planned > horizon);
+        let not_sent = open.due > now || (open.by_plan() && open.planned > horizon);
         Some(match (spread, state, target) {
             (Some(spread), _, _) => spread,
             (None, State::RetryWait, _) => Phase::RetryWait { until: retry_at.unwrap_or(now) },
@@ -162,15 +161,13 @@ impl Shard {
     ) {
         let pinned = instance.target.filter(|_| instance.part != Part::WHOLE);
         let queue = self.queues.intern(instance.tenant, instance.job, &rule.rule, pinned, &self.agents);
-        let jitter =
-            if instance.part == Part::WHOLE { rule.jitter(instance.job, instance.planned) } else { Span::ZERO };
         let open = Box::new(Open {
             id: instance.id,
             tenant: instance.tenant,
             job: instance.job,
             version: instance.version,
             planned: instance.planned,
-            due: instance.planned + jitter,
+            due: rule.due(instance.job, instance.planned, &instance.cause),
             part: instance.part,
             parent: instance.parent,
             alone: instance.parent.is_some_and(|parent| !self.open.contains_key(&parent)),

@@ -153,7 +153,7 @@ impl Shard {
         out: &mut Decisions,
     ) {
         self.vacate(id);
-        self.leave_line(id);
+        self.leave_line(id, now);
         let open = self.open.remove(&id).expect("only open instances end");
         self.attempts.remove(&open.attempt);
         self.clear_deadlines(&open);
@@ -179,7 +179,7 @@ impl Shard {
     }
 
     /// Takes an instance out of whatever it was waiting in.
-    fn leave_line(&mut self, id: InstanceId) {
+    fn leave_line(&mut self, id: InstanceId, now: Timestamp) {
         let open = &self.open[&id];
         let (job, target, is_listed) = (open.job, open.target, open.is_listed());
         let live = self.jobs.get_mut(&job).and_then(|job| job.live.as_mut()).filter(|_| is_listed);
@@ -188,6 +188,11 @@ impl Shard {
                 live.into_iter().for_each(|live| remove_from(&mut live.scheduled, id));
                 self.take_from_due(id);
                 self.forget_proposal(target);
+                let planned = self.open[&id].planned;
+                // Its instant is spent; moments made up around now keep off it.
+                if let Some(job) = self.jobs.get_mut(&job).filter(|_| planned <= now + Span::millis(1)) {
+                    job.last_made = job.last_made.max(planned);
+                }
             }
             Phase::Waiting => {
                 let waiting = live.map(|live| &mut live.waiting);
@@ -283,7 +288,8 @@ fn follows_on(job: &crate::jobs::Job, leader: JobId, state: State) -> bool {
 
 fn retry_at(open: &Open, failure: Failure, now: Timestamp) -> Option<Timestamp> {
     if failure == Failure::Undelivered && open.redelivered < REDELIVERIES_MAX {
-        return Some(now);
+        // At once the first time; then with a breath, so that whatever is in the way can go.
+        return Some(now + Span::secs(i64::from(open.redelivered)));
     }
     let used = open.retries_used;
     if used >= open.rule.rule.retry.times() {

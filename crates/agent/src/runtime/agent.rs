@@ -205,7 +205,10 @@ impl Agent {
                     }
                     self.beats_to_old_news = self.beats_to_old_news.saturating_sub(1);
                     if self.beats_to_old_news == 1 {
-                        self.data.remember_boot()?;
+                        // Not worth dying for: a restart is only told once more, to the next server.
+                        if let Err(error) = self.data.remember_boot() {
+                            tracing::warn!(%error, "cannot note that the machine's restart is known");
+                        }
                     }
                     let beat = self.load.beat(sent_at, running);
                     self.send(Up { body: Some(up::Body::Beat(beat)) });

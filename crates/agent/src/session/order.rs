@@ -94,7 +94,7 @@ impl Session {
         }
         let task = task.clone();
         if !self.slots.take() {
-            return Err(Refusal { verdict: Verdict::Refused, why: "all slots of the agent are in use" });
+            return Err(undelivered("all slots of the agent are in use"));
         }
         Ok(Some(task))
     }

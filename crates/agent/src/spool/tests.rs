@@ -1,3 +1,5 @@
+//! The journal of results through torn ends, damage and trimming.
+
 use std::collections::BTreeSet;
 
 use model::{Outcome, Verdict};

@@ -22,6 +22,8 @@ const TURN_MAX: usize = 1_000;
 /// How long to wait before a batch the store could not take is sent again.
 const SEND_AGAIN_AFTER: Duration = Duration::from_millis(200);
 const LOOK_AT_CLOCK_EVERY: Duration = Duration::from_secs(1);
+/// A store that takes no writes keeps a stopping server no longer than this: what is not written was promised to nobody.
+const STOP_WITHIN: Duration = Duration::from_secs(5);
 
 enum Message {
     Ask { by: Actor, command: Command, answer: oneshot::Sender<Result<Reply, Refusal>> },
@@ -129,6 +131,7 @@ pub fn start(
         send_again_at: None,
         reloading: false,
         stopping: None,
+        stop_by: None,
         looked: Instant::now(),
     };
     std::thread::Builder::new()
@@ -177,6 +180,7 @@ struct Driver {
     /// A load is under way: nothing is told or released until it is done.
     reloading: bool,
     stopping: Option<oneshot::Sender<()>>,
+    stop_by: Option<Instant>,
     looked: Instant,
 }
 
@@ -188,7 +192,9 @@ impl Driver {
                 self.answer_everyone();
                 return reason;
             }
-            if self.stopping.is_some() && !self.keeper.in_flight() && self.send_again_at.is_none() {
+            let written = !self.keeper.in_flight() && self.send_again_at.is_none();
+            let overdue = self.stop_by.is_some_and(|by| by <= Instant::now());
+            if self.stopping.is_some() && (written || overdue) {
                 self.answer_everyone();
                 if let Some(done) = self.stopping.take() {
                     let _ = done.send(());
@@ -258,7 +264,10 @@ impl Driver {
                 }
             }
             Message::Written(written) => self.written(written)?,
-            Message::Stop(done) => self.stopping = Some(done),
+            Message::Stop(done) => {
+                self.stopping = Some(done);
+                self.stop_by = Some(Instant::now() + STOP_WITHIN);
+            }
         }
         Ok(())
     }

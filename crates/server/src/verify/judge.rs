@@ -57,7 +57,8 @@ impl Plan {
     }
 
     fn is_by_events(&self, at: Timestamp) -> bool {
-        self.by_events.iter().any(|(from, to)| (*from..*to).contains(&at))
+        // The first of a chain of delays is planned at the very instant its job began, just before the interval.
+        self.by_events.iter().any(|(from, to)| (Timestamp(from.0 - 1)..*to).contains(&at))
     }
 }
 
@@ -118,7 +119,9 @@ impl Judge<'_> {
                 _ => tally.fired += 1,
             }
             let planned = plan.times.binary_search(&entry.planned).is_ok();
-            if !planned && !plan.is_by_events(entry.planned) {
+            // What a person stopped ahead of its time stays in the books, even if the job changed before it came.
+            let stopped_ahead = entry.state == State::Stopped;
+            if !planned && !stopped_ahead && !plan.is_by_events(entry.planned) {
                 let message = format!("instance {} is for a time the trigger does not name", entry.instance);
                 found(self.finding(FindingKind::Unplanned, Some(entry.planned), Some(entry.instance.0), message));
             }

@@ -1,3 +1,5 @@
+//! Job files as people write them, there and back, and what is said about wrong ones.
+
 use expect_test::{Expect, expect};
 use model::{Overlap, Retry, Span, When};
 

@@ -244,8 +244,8 @@ fn more_orders_than_slots_are_refused() {
           start 2
         order 3 of task 2
           note: attempt 3 was not started: all slots of the agent are in use
-          keep 3#2 of 1 Refused (all slots of the agent are in use) until 70001000
-          send 3#2 of 1 Refused (all slots of the agent are in use)
+          keep 3#2 of 1 Undelivered (all slots of the agent are in use) until 70001000
+          send 3#2 of 1 Undelivered (all slots of the agent are in use)
         order 4 of task 1
           keep 4#2 of 1 Succeeded until 70001000
           send 4#2 of 1 Succeeded

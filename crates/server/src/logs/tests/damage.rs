@@ -1,3 +1,5 @@
+//! What a damaged store still gives: torn ends, spoilt records, forged ones, lost indexes.
+
 use std::os::unix::fs::FileExt;
 use std::path::Path;
 

@@ -1,3 +1,5 @@
+//! Tails: woken by what concerns them, and by nothing else.
+
 use futures::FutureExt;
 
 use super::*;

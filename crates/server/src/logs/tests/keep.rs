@@ -1,3 +1,5 @@
+//! What came is kept, in order and byte for byte.
+
 use super::*;
 
 #[tokio::test]

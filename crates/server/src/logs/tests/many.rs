@@ -1,3 +1,5 @@
+//! Many attempts, many segments, floods and restarts.
+
 use std::collections::BTreeMap;
 
 use super::*;

@@ -1,3 +1,5 @@
+//! What is too old goes, what is young stays.
+
 use std::time::{Duration, SystemTime};
 
 use super::*;
