@@ -122,17 +122,17 @@ fn a_dead_letter_without_retries() {
 fn what_was_not_delivered_goes_again_and_costs_no_retry() {
     check(
         "agent x; job a manual, retry 1 x 5s
-         trigger a; undelivered a#1; undelivered a#1; fail a#1; until 00:00:05; fail a#1",
+         trigger a; undelivered a#1; undelivered a#1; until 00:00:01; fail a#1; until 00:00:06; fail a#1",
         expect![[r#"
             00:00:00 a#1 by hand
             00:00:00 a#1 -> x
             00:00:00 a#1 Undelivered, again at once
             00:00:00 a#1 -> x
-            00:00:00 a#1 Undelivered, again at once
-            00:00:00 a#1 -> x
-            00:00:00 a#1 Failed, again at 00:00:05
-            00:00:05 a#1 -> x
-            00:00:05 a#1 dead (Exit)
+            00:00:00 a#1 Undelivered, again at 00:00:01
+            00:00:01 a#1 -> x
+            00:00:01 a#1 Failed, again at 00:00:06
+            00:00:06 a#1 -> x
+            00:00:06 a#1 dead (Exit)
         "#]],
     );
 }
@@ -141,7 +141,7 @@ fn what_was_not_delivered_goes_again_and_costs_no_retry() {
 fn what_is_never_delivered_is_given_up() {
     let mut world = run("agent x; job a manual; trigger a");
     for _ in 0..6 {
-        world.play("undelivered a#1");
+        world.play("undelivered a#1; wait 5s");
     }
     assert!(world.story().ends_with("a#1 failed (Undelivered)\n"), "{}", world.story());
 }
