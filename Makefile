@@ -2,12 +2,15 @@
 SHELL := /bin/bash
 PYTHON_VENV := target/venv
 DULY := target/debug/duly
+# The binary, and beside it the small owner of one task.
+PROGRAMS := -p duly --bin duly -p duly-agent --bin duly-shim
+TEST_FEATURES := duly/faults,duly-store/conformance
 
 .PHONY: run test soak bench lint fmt need unit e2e openapi clean
 
 ## Start Duly on its embedded default; ends with a URL.
 run: need
-	cargo build --profile quick -p duly
+	cargo build --profile quick $(PROGRAMS)
 	target/quick/duly up
 
 ## Every test: units, simulation, real processes, the API against its own description.
@@ -16,25 +19,25 @@ test: need lint unit e2e
 ## Clean formatting, clean clippy, one TLS stack, no machine's paths.
 lint: need
 	cargo fmt --all --check
-	cargo clippy --workspace --all-targets --features duly/faults -- -D warnings
+	cargo clippy --workspace --all-targets --features $(TEST_FEATURES) -- -D warnings
 	scripts/tidy
 
 unit: need
-	cargo test --workspace --features duly/faults
+	cargo test --workspace --features $(TEST_FEATURES)
 
 e2e: need $(PYTHON_VENV)/ready
-	cargo build -p duly --features duly/faults
+	cargo build $(PROGRAMS) --features duly/faults
 	DULY_BIN=$(CURDIR)/$(DULY) $(PYTHON_VENV)/bin/pytest -q tests/e2e
 
 ## The same with many more moments, seeds and minutes.
 soak: need $(PYTHON_VENV)/ready
-	cargo build --release -p duly
+	cargo build --release $(PROGRAMS)
 	cargo test --release -p duly-sim --test soak -- --ignored --nocapture
 	DULY_BIN=$(CURDIR)/target/release/duly DULY_SOAK=1 $(PYTHON_VENV)/bin/pytest -q tests/e2e
 
 ## Speed beside bare floors in the same run; prints a table and writes JSON.
 bench: need
-	cargo build --release -p duly -p duly-bench
+	cargo build --release $(PROGRAMS) -p duly-bench --bin duly-bench
 	target/release/duly-bench all --duly target/release/duly --json target/bench.json
 
 openapi:

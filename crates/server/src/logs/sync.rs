@@ -111,7 +111,13 @@ fn seal(segment: &Sealed, file: Option<&Wet>, policy: SyncPolicy) {
         file.flush();
     }
     match segment.write_index(policy.is_durable()).and_then(|()| sync_dir(&segment.path, policy)) {
-        Ok(()) => segment.forget_runs(),
+        Ok(()) => {
+            segment.forget_runs();
+            // Dropped as too old meanwhile: an index without its segment is of no use.
+            if !segment.path.exists() {
+                let _ = std::fs::remove_file(segment.path.with_extension("idx"));
+            }
+        }
         // It stays known in memory, and the next start reads it through.
         Err(error) => tracing::error!(segment = segment.number, %error, "cannot write the index of a log segment"),
     }

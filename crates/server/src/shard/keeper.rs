@@ -285,14 +285,15 @@ impl Keeper {
     /// Everyone who still waits for an answer, when the shard is let go.
     pub fn callers(&self) -> Vec<Caller> {
         let flight = self.flight.iter().flat_map(|flight| &flight.inputs);
-        flight
-            .chain(&self.gathered.inputs)
-            .chain(&self.again)
-            .filter_map(|input| match input {
-                Input::Command { caller, .. } => Some(*caller),
-                _ => None,
-            })
-            .collect()
+        let waiting = flight.chain(&self.gathered.inputs).chain(&self.again).filter_map(|input| match input {
+            Input::Command { caller, .. } => Some(*caller),
+            _ => None,
+        });
+        let answered = self.gathered.decisions.effects.iter().filter_map(|effect| match effect {
+            Effect::Reply { caller, .. } => Some(*caller),
+            _ => None,
+        });
+        waiting.chain(answered).collect()
     }
 }
 
