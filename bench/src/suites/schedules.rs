@@ -1,7 +1,7 @@
 //! A million jobs of two hundred patterns: the memory they take in a server, and the time from its start until it is
 //! ready, beside a bare select of the same rows.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::Command;
 use std::time::Instant;
 
@@ -65,7 +65,7 @@ fn select(database: &Path) -> anyhow::Result<f64> {
 }
 
 /// The floor's process: every job and its version, and each rule once.
-pub(crate) fn bare_select(database: &PathBuf) -> anyhow::Result<()> {
+pub(crate) fn bare_select(database: &Path) -> anyhow::Result<()> {
     let conn = Connection::open_with_flags(database, OpenFlags::SQLITE_OPEN_READ_WRITE)?;
     conn.pragma_update(None, "cache_size", -64 * 1024)?;
     let rows = drain(
