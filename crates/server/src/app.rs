@@ -10,9 +10,9 @@ use model::ShardId;
 use store::sqlite::{Options, SqliteStore};
 use store::{Reads, StoreError};
 use tokio::net::TcpListener;
-use tokio_stream::wrappers::TcpListenerStream;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
+use tonic::transport::server::TcpIncoming;
 use wire::link::link_server::LinkServer;
 
 use crate::access::AccessHandle;
@@ -188,13 +188,14 @@ async fn serve_agents(app: Arc<App>, listener: TcpListener) {
         doorman: Arc::clone(&app.doorman),
         logs: Arc::clone(&app.logs),
     };
+    // Set on each connection: the server's own setting is not used for connections handed to it.
+    let incoming = TcpIncoming::from(listener).with_nodelay(Some(true));
     let service = LinkServer::new(link).max_decoding_message_size(16 << 20);
     let server = tonic::transport::Server::builder()
-        .tcp_nodelay(true)
         .initial_stream_window_size(4 << 20)
         .initial_connection_window_size(16 << 20)
         .add_service(service)
-        .serve_with_incoming_shutdown(TcpListenerStream::new(listener), app.stop.cancelled());
+        .serve_with_incoming_shutdown(incoming, app.stop.cancelled());
     // An agent's log stream ends only when the agent hangs up: after the goodbye nobody waits for that.
     let goodbye_said = async {
         app.stop.cancelled().await;

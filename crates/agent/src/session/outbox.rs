@@ -103,11 +103,10 @@ impl Outbox {
         if !connected {
             self.to_send.clear();
         }
-        let mut rest = std::mem::take(&mut self.to_send);
-        while !rest.is_empty() {
-            let after = rest.split_off(rest.len().min(BATCH_MAX));
-            out.push(Act::Send(Up { body: Some(up::Body::Reports(link::Reports { items: rest })) }));
-            rest = after;
+        let mut rest = std::mem::take(&mut self.to_send).into_iter();
+        while !rest.as_slice().is_empty() {
+            let items = rest.by_ref().take(BATCH_MAX).collect();
+            out.push(Act::Send(Up { body: Some(up::Body::Reports(link::Reports { items })) }));
         }
     }
 

@@ -1,7 +1,7 @@
 //! One agent's working stream: words of ours become messages down, messages up become inputs of the shard. Decides
 //! nothing; what is lost with a stream is asked for again on the next.
 
-use std::collections::HashSet;
+use std::collections::{BTreeSet, HashSet};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -23,7 +23,7 @@ const SILENCE_MAX: Duration = Duration::from_secs(8);
 /// Orders in one message.
 const ORDERS_MAX: usize = 500;
 /// A stream remembers so many tasks; then both sides start over.
-const TASKS_MAX: usize = 10_000;
+const TASKS_MAX: usize = 100_000;
 
 type Downs = mpsc::Sender<Result<Down, Status>>;
 
@@ -73,6 +73,7 @@ async fn talk(link: LinkService, mut words: mpsc::UnboundedReceiver<Word>, downs
                 mouth.say(down::Body::Greet(link::Greet { shard: shard.0 as u32, term: term.0 })).await
             }
             Word::Parcel(parcel) => mouth.hand_over(parcel).await,
+            Word::Prepare(versions) => mouth.tell_tasks(versions.into_iter()).await,
             Word::Close { reason } => {
                 mouth.say(down::Body::Goodbye(link::Goodbye { reason: reason.into() })).await;
                 false
@@ -119,9 +120,13 @@ impl Mouth {
     }
 
     async fn order(&mut self, orders: &[Order]) -> bool {
+        if !self.tell_tasks(orders.iter().map(|order| order.version)).await {
+            return false;
+        }
         let mut items = Vec::with_capacity(orders.len());
         for order in orders {
-            if !self.told.contains(&order.version) && !self.tell_task(order).await {
+            if !self.told.contains(&order.version) {
+                self.refuse(order, "its task cannot be read");
                 continue;
             }
             match self.params(order).await {
@@ -132,34 +137,41 @@ impl Mouth {
         items.is_empty() || self.say(down::Body::Orders(link::Orders { items })).await
     }
 
-    /// Sends what a version runs, before its first order. False: it cannot be had, and the order is given back.
-    async fn tell_task(&mut self, order: &Order) -> bool {
-        if self.told.len() >= TASKS_MAX {
+    /// Sends what these versions run, as far as this stream has not carried it. A version that cannot be read stays
+    /// untold. False: the stream is gone.
+    async fn tell_tasks(&mut self, versions: impl Iterator<Item = VersionId>) -> bool {
+        let unknown: BTreeSet<VersionId> = versions.filter(|version| !self.told.contains(version)).collect();
+        if unknown.is_empty() {
+            return true;
+        }
+        if self.told.len() + unknown.len() > TASKS_MAX {
             self.told.clear();
-            self.say(down::Body::ForgetTasks(link::ForgetTasks {})).await;
-        }
-        let (tasks, version) = (self.link.tasks.clone(), order.version);
-        let task = if tasks.has_task(version) {
-            tasks.task(version)
-        } else {
-            tokio::task::spawn_blocking(move || tasks.task(version)).await.expect("a read does not panic")
-        };
-        match task {
-            Ok(task) => {
-                self.told.insert(version);
-                let body = link::Task {
-                    version: version.0,
-                    job: task.job.0,
-                    job_name: task.job_name.clone(),
-                    body: task.body.clone().into(),
-                };
-                self.say(down::Body::Task(body)).await
-            }
-            Err(error) => {
-                self.refuse(order, &error.to_string());
-                false
+            if !self.say(down::Body::ForgetTasks(link::ForgetTasks {})).await {
+                return false;
             }
         }
+        let tasks = self.link.tasks.clone();
+        let read = move || unknown.into_iter().map(|version| (version, tasks.task(version))).collect::<Vec<_>>();
+        for (version, task) in tokio::task::spawn_blocking(read).await.expect("a read does not panic") {
+            let task = match task {
+                Ok(task) => task,
+                Err(error) => {
+                    tracing::error!(%version, %error, "what a version runs cannot be read");
+                    continue;
+                }
+            };
+            self.told.insert(version);
+            let body = link::Task {
+                version: version.0,
+                job: task.job.0,
+                job_name: task.job_name.clone(),
+                body: task.body.clone().into(),
+            };
+            if !self.say(down::Body::Task(body)).await {
+                return false;
+            }
+        }
+        true
     }
 
     async fn params(&self, order: &Order) -> Result<Vec<u8>, String> {

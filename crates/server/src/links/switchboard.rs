@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use model::{AgentId, Load, ShardId, Term, Timestamp};
+use model::{AgentId, Load, ShardId, Term, Timestamp, VersionId};
 use parking_lot::Mutex;
 use tokio::sync::mpsc;
 
@@ -17,6 +17,8 @@ pub enum Word {
         term: Term,
     },
     Parcel(Parcel),
+    /// Orders of these versions will follow: their tasks can go ahead.
+    Prepare(Vec<VersionId>),
     /// Another stream of the same agent took over, or the agent was removed.
     Close {
         reason: &'static str,
@@ -112,6 +114,12 @@ impl Outlets for Switchboard {
         // Nobody there: the agent is asked about its attempts when it comes back.
         if let Some(line) = self.lines.lock().get(&agent) {
             let _ = line.words.send(Word::Parcel(parcel));
+        }
+    }
+
+    fn prepare(&self, agent: AgentId, versions: Vec<VersionId>) {
+        if let Some(line) = self.lines.lock().get(&agent) {
+            let _ = line.words.send(Word::Prepare(versions));
         }
     }
 

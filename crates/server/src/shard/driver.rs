@@ -11,7 +11,7 @@ use tokio::sync::oneshot;
 
 use super::keeper::{Keeper, Trouble};
 use super::load;
-use super::release::{Answers, Outlets, release};
+use super::release::{Answers, Outlets, prepare, release};
 use super::writer::{self, Wish, WriterHandle, Written};
 use crate::clock::Clock;
 use crate::events::Ring;
@@ -20,6 +20,8 @@ use crate::short_slice;
 /// At most so many messages are taken in before what they decided is handed on.
 const TURN_MAX: usize = 1_000;
 /// How long to wait before a batch the store could not take is sent again.
+/// Messages that may wait for the shard; then whoever sends waits.
+const MESSAGES_MAX: usize = 8_192;
 const SEND_AGAIN_AFTER: Duration = Duration::from_millis(200);
 const LOOK_AT_CLOCK_EVERY: Duration = Duration::from_secs(1);
 /// A store that takes no writes keeps a stopping server no longer than this: what is not written was promised to nobody.
@@ -109,7 +111,7 @@ pub fn start(
 ) -> Result<Started, StoreError> {
     let (ownership, stored, ids) = writer::load(&mut *store, shard)?;
     let keeper = Keeper::new(revive(ownership, stored, ids, shard, &*reads, clock.now()), ownership.standing);
-    let (messages, received) = crossbeam_channel::bounded(65_536);
+    let (messages, received) = crossbeam_channel::bounded(MESSAGES_MAX);
     let back = messages.clone();
     let failed = |error: std::io::Error| StoreError::Failed(format!("cannot start a thread: {error}"));
     let (wishes, writer, _) = writer::start(store, move |w| drop(back.send(Message::Written(w)))).map_err(failed)?;
@@ -316,6 +318,7 @@ impl Driver {
             Written::Commit(Ok(answers)) => {
                 *self.progress.trouble.lock() = None;
                 let (commit, effects, trouble) = self.keeper.committed(answers, self.clock.now());
+                prepare(&commit, &*self.outlets);
                 self.ring.push(commit);
                 self.release(effects)?;
                 trouble.map_or(Ok(()), |trouble| self.meet(trouble))

@@ -103,15 +103,18 @@ impl Keeper {
 
     fn step(&mut self, now: Timestamp, input: Input) -> Result<(), Trouble> {
         // Ticks are levels: they come again by themselves.
-        let kept = !matches!(input, Input::Tick);
-        if kept || self.alone {
+        let is_tick = matches!(input, Input::Tick);
+        if !is_tick {
             self.gathered.inputs.push(input.clone());
         }
         let (shard, decisions) = (&mut self.shard, &mut self.gathered.decisions);
         // After a panic the shard is thrown away, so nobody sees it half changed.
-        match catch_unwind(AssertUnwindSafe(|| shard.step(now, input.clone(), decisions))) {
+        match catch_unwind(AssertUnwindSafe(|| shard.step(now, input, decisions))) {
             Ok(()) => Ok(()),
-            Err(panic) => Err(self.broke(input, panic_text(&*panic))),
+            Err(panic) => {
+                let input = if is_tick { Input::Tick } else { self.gathered.inputs.pop().expect("just kept") };
+                Err(self.broke(input, panic_text(&*panic)))
+            }
         }
     }
 
@@ -262,10 +265,10 @@ impl Keeper {
             }
         }
         if !self.alone && !is_tick {
+            self.gathered.inputs.push(input);
             return self.keep_for_telling_again(Vec::new());
         }
         // It was told alone, or it is time itself, which need not be told twice to know the job to blame.
-        self.gathered.inputs.retain(|kept| !same(kept, &input));
         if let Input::Command { caller, .. } = &input {
             self.refused.push(refusal(*caller, &error));
         }
@@ -308,14 +311,6 @@ fn worth_repeating(input: &Input) -> bool {
         | Input::AgentGone { .. }
         | Input::NotHere { .. }
         | Input::Ids { .. } => false,
-    }
-}
-
-fn same(a: &Input, b: &Input) -> bool {
-    match (a, b) {
-        (Input::Command { caller: a, .. }, Input::Command { caller: b, .. }) => a == b,
-        (Input::Report { report: a, .. }, Input::Report { report: b, .. }) => a == b,
-        _ => std::mem::discriminant(a) == std::mem::discriminant(b),
     }
 }
 

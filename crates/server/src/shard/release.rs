@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use engine::{Caller, Effect, Order, Refusal, Reply};
-use model::{AgentId, AttemptId, ShardId, Span, Term};
+use engine::{Caller, Change, Commit, Effect, Order, Refusal, Reply};
+use model::{AgentId, AttemptId, ShardId, Span, State, Term, VersionId};
 use rustc_hash::FxHashMap;
 use tokio::sync::oneshot;
 
@@ -26,6 +26,8 @@ pub struct Stop {
 /// Where parcels go. Losing one is only a delay: the agent is asked again when it is next greeted.
 pub trait Outlets: Send {
     fn deliver(&self, agent: AgentId, parcel: Parcel);
+    /// Orders of these versions will go there soon; whatever helps may be done ahead.
+    fn prepare(&self, _agent: AgentId, _versions: Vec<VersionId>) {}
     /// A new term begins: every connected agent is greeted with it.
     fn greet_all(&self, shard: ShardId, term: Term);
 }
@@ -59,4 +61,20 @@ pub fn release(effects: Vec<Effect>, outlets: &dyn Outlets, answers: &mut Answer
         outlets.deliver(agent, parcel);
     }
     wants_ids
+}
+
+/// What was created ahead names where it will go: there is time to send what it runs.
+pub(crate) fn prepare(commit: &Commit, outlets: &dyn Outlets) {
+    let mut ahead: BTreeMap<AgentId, Vec<VersionId>> = BTreeMap::new();
+    for change in &commit.changes {
+        if let Change::Created(created) = change
+            && created.state == State::Scheduled
+            && let Some(agent) = created.target
+        {
+            ahead.entry(agent).or_default().push(created.version);
+        }
+    }
+    for (agent, versions) in ahead {
+        outlets.prepare(agent, versions);
+    }
 }
