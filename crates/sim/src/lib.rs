@@ -8,7 +8,9 @@
 pub mod agent_node;
 pub mod checker;
 pub mod die;
+mod epilogue;
 pub mod line;
+mod misfortune;
 pub mod scenario;
 pub mod server_node;
 pub mod world;

@@ -1,13 +1,13 @@
 //! The world: moves the one clock from event to event, lets faults happen, and has the checker look at everything.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
-use engine::input::{JobDraft, Triggering};
+use engine::input::JobDraft;
 use engine::{Command, Compiled, Input};
-use model::{AgentId, JobId, JobMode, JobRecord, Span, State, TenantId, Term, Timestamp, VersionId};
-use store::memory::{Fault, MemoryStore};
-use store::read::{InstanceFilter, JobFilter, LedgerEntry};
+use model::{AgentId, JobId, JobMode, JobRecord, Span, TenantId, Term, Timestamp, VersionId};
+use store::memory::MemoryStore;
+use store::read::JobFilter;
 use store::{Reads, Standing, Store};
 use wire::link::Up;
 use wire::task::{Lang, LogCaps, TaskBody, TaskKind};
@@ -20,9 +20,7 @@ use crate::scenario::{Mutant, Scenario};
 use crate::server_node::{SHARD, Sent, ServerNode};
 
 /// 2026-11-15, because every history needs a day.
-const BEGIN: Timestamp = Timestamp::from_secs(1_794_700_800);
-/// After the faults stop, everything must have ended by then.
-const PATIENCE: Span = Span::HOUR;
+pub(crate) const BEGIN: Timestamp = Timestamp::from_secs(1_794_700_800);
 
 #[derive(Debug)]
 pub struct Outcome {
@@ -55,24 +53,24 @@ pub fn run(scenario: Scenario) -> Result<Outcome, Failure> {
     }
 }
 
-struct World {
-    scenario: Scenario,
-    die: Die,
-    now: Timestamp,
-    store: MemoryStore,
-    checker: Checker,
-    server: Option<ServerNode>,
-    server_back: Option<Timestamp>,
+pub(crate) struct World {
+    pub(crate) scenario: Scenario,
+    pub(crate) die: Die,
+    pub(crate) now: Timestamp,
+    pub(crate) store: MemoryStore,
+    pub(crate) checker: Checker,
+    pub(crate) server: Option<ServerNode>,
+    pub(crate) server_back: Option<Timestamp>,
     /// Servers that stand still; they wake and do not know that they were replaced.
-    zombies: Vec<(Timestamp, ServerNode)>,
-    agents: Vec<AgentNode>,
-    lines: Vec<Option<Line>>,
-    agent_back: Vec<Option<Timestamp>>,
-    reconnect: Vec<Option<Timestamp>>,
-    rules: BTreeMap<JobId, std::sync::Arc<Compiled>>,
-    next_dice: Timestamp,
-    calm: bool,
-    crashes: u64,
+    pub(crate) zombies: Vec<(Timestamp, ServerNode)>,
+    pub(crate) agents: Vec<AgentNode>,
+    pub(crate) lines: Vec<Option<Line>>,
+    pub(crate) agent_back: Vec<Option<Timestamp>>,
+    pub(crate) reconnect: Vec<Option<Timestamp>>,
+    pub(crate) rules: BTreeMap<JobId, std::sync::Arc<Compiled>>,
+    pub(crate) next_dice: Timestamp,
+    pub(crate) calm: bool,
+    pub(crate) crashes: u64,
 }
 
 impl World {
@@ -168,12 +166,12 @@ impl World {
         }
     }
 
-    fn jobs(&self) -> Vec<JobRecord> {
+    pub(crate) fn jobs(&self) -> Vec<JobRecord> {
         let filter = JobFilter { limit: usize::MAX, ..JobFilter::default() };
         self.store.jobs(&filter, soon()).expect("memory reads")
     }
 
-    fn run_for(&mut self, span: Span) -> Result<(), Broken> {
+    pub(crate) fn run_for(&mut self, span: Span) -> Result<(), Broken> {
         let end = self.now + span;
         while self.now < end {
             self.step()?;
@@ -182,7 +180,7 @@ impl World {
     }
 
     /// To the next event, whatever it is.
-    fn step(&mut self) -> Result<(), Broken> {
+    pub(crate) fn step(&mut self) -> Result<(), Broken> {
         let nodes = self.agents.iter().filter_map(AgentNode::next);
         let lines = self.lines.iter().flatten().filter_map(Line::next);
         let back = self.agent_back.iter().chain(&self.reconnect).flatten().copied();
@@ -343,130 +341,7 @@ impl World {
         Ok(())
     }
 
-    // ---- what goes wrong
-
-    fn throw_dice(&mut self) -> Result<(), Broken> {
-        if self.calm {
-            return Ok(());
-        }
-        let faults = self.scenario.faults;
-        if self.die.one_in(faults.commit_refused) {
-            let times = self.die.between(1, 6) as usize;
-            self.store.plan(std::iter::repeat_n(Some(Fault::Retry), times));
-        }
-        if self.die.one_in(faults.commit_unknown) {
-            let fault = *self.die.pick(&[Fault::AppliedUnknown, Fault::DroppedUnknown]);
-            self.store.plan([Some(fault)]);
-        }
-        if self.die.one_in(faults.owner_lost) {
-            self.store.plan([Some(Fault::LoseOwner)]);
-        }
-        if self.die.one_in(faults.server_crash)
-            && let Some(server) = self.server.take()
-        {
-            let reached = self.die.one_in(2);
-            server.crash(reached, &mut self.checker)?;
-            self.lose_server(None);
-        }
-        if self.die.one_in(faults.zombie)
-            && let Some(server) = self.server.take()
-        {
-            let most = *self.die.pick(&[600_000, 8_000_000]);
-            let sleep = Span(self.die.between(1_000, most));
-            let successor_in = Span(self.die.between(1_000, 500_000));
-            self.zombies.push((self.now + sleep, server));
-            self.lose_server(Some(successor_in));
-        }
-        self.throw_agents_dice(faults)?;
-        if self.die.one_in(faults.people) {
-            self.people()?;
-        }
-        Ok(())
-    }
-
-    fn throw_agents_dice(&mut self, faults: crate::scenario::Faults) -> Result<(), Broken> {
-        for n in 0..self.agents.len() {
-            let crash = self.die.one_in(faults.agent_crash);
-            let reboot = self.die.one_in(faults.agent_reboot);
-            if (crash || reboot) && self.agents[n].is_up() {
-                if reboot {
-                    self.agents[n].reboot(&mut self.die, &mut self.checker);
-                } else {
-                    self.agents[n].crash();
-                }
-                self.crashes += 1;
-                self.cut(n)?;
-                self.reconnect[n] = None;
-                self.agent_back[n] = Some(self.now + Span(self.die.between(50_000, 5_000_000)));
-            } else if self.die.one_in(faults.cut) && self.lines[n].is_some() {
-                self.cut(n)?;
-            }
-        }
-        Ok(())
-    }
-
-    /// A stream breaks: what is under way on it is gone, and both ends notice.
-    fn cut(&mut self, n: usize) -> Result<(), Broken> {
-        if self.lines[n].take().is_some() {
-            self.agents[n].disconnected();
-            self.reconnect[n] = Some(self.now + Span(self.die.between(20_000, 3_000_000)));
-            let agent = self.agents[n].record.id;
-            if let Some(server) = &mut self.server {
-                server.tell(self.now, Input::AgentGone { agent }, &mut self.checker)?;
-            }
-        }
-        Ok(())
-    }
-
-    fn lose_server(&mut self, back_in: Option<Span>) {
-        self.crashes += 1;
-        self.server = None;
-        let back_in = back_in.unwrap_or(Span(self.die.between(50_000, 4_000_000)));
-        self.server_back = Some(self.now + back_in);
-        for n in 0..self.agents.len() {
-            if self.lines[n].take().is_some() {
-                self.agents[n].disconnected();
-                self.reconnect[n] = Some(self.now + Span(self.die.between(20_000, 2_000_000)));
-            }
-        }
-    }
-
-    /// People pause, resume, trigger, stop and rerun.
-    fn people(&mut self) -> Result<(), Broken> {
-        let jobs: Vec<JobId> = self.rules.keys().copied().collect();
-        let job = *self.die.pick(&jobs);
-        let command = match self.die.between(0, 6) {
-            0 => Command::SetMode { job, mode: JobMode::Paused },
-            1 | 2 => Command::SetMode { job, mode: JobMode::Enabled },
-            3 => Command::Trigger(Box::new(Triggering {
-                job,
-                params: None,
-                planned: None,
-                idempotency_key: None,
-                adopt: None,
-            })),
-            4 => match self.some_instance(job, true) {
-                Some(instance) => Command::Stop { instance: instance.id },
-                None => return Ok(()),
-            },
-            _ => match self.some_instance(job, false) {
-                Some(instance) => {
-                    let rule = std::sync::Arc::clone(&self.rules[&job]);
-                    Command::Rerun { instance: Box::new(instance), rule }
-                }
-                None => return Ok(()),
-            },
-        };
-        self.command(command)
-    }
-
-    fn some_instance(&mut self, job: JobId, open: bool) -> Option<model::Instance> {
-        let filter = InstanceFilter { job: Some(job), limit: 20, ..InstanceFilter::default() };
-        let all = self.store.instances(&filter, soon()).expect("memory reads");
-        all.into_iter().find(|instance| instance.state.is_open() == open)
-    }
-
-    fn command(&mut self, command: Command) -> Result<(), Broken> {
+    pub(crate) fn command(&mut self, command: Command) -> Result<(), Broken> {
         match &mut self.server {
             Some(server) => server.command(self.now, command, &mut self.checker),
             None => Ok(()),
@@ -475,68 +350,6 @@ impl World {
 
     fn number(&self, agent: AgentId) -> usize {
         self.agents.iter().position(|node| node.record.id == agent).expect("orders go to known agents")
-    }
-
-    // ---- the end
-
-    /// Faults have stopped: jobs are paused, and everything that is open must end.
-    fn wind_down(&mut self) -> Result<(), Broken> {
-        self.store.plan([]);
-        let end = self.now + PATIENCE;
-        loop {
-            let enabled: Vec<JobId> =
-                self.jobs().iter().filter(|job| job.mode == JobMode::Enabled).map(|job| job.id).collect();
-            let open = self.open_instances();
-            if enabled.is_empty() && open.is_empty() {
-                return Ok(());
-            }
-            if self.now > end {
-                let stuck = open.first().map(|i| format!("{} {:?} {:?} {:?}", i.id, i.state, i.why, i.uncertain));
-                return Err(Broken(format!("{} instances never ended: {stuck:?}", open.len())));
-            }
-            for job in enabled {
-                self.command(Command::SetMode { job, mode: JobMode::Paused })?;
-            }
-            self.run_for(Span::secs(2))?;
-        }
-    }
-
-    fn open_instances(&self) -> Vec<model::Instance> {
-        let open: Vec<State> = State::ALL.into_iter().filter(|state| state.is_open()).collect();
-        let filter = InstanceFilter { states: open, limit: 1_000, ..InstanceFilter::default() };
-        self.store.instances(&filter, soon()).expect("memory reads")
-    }
-
-    fn check_ledger(&self) -> Result<(), Broken> {
-        let (from, to) = (BEGIN, self.now + Span::DAY);
-        for (job, rule) in &self.rules {
-            if matches!(rule.rule.trigger.when, model::When::Delay { .. }) {
-                continue;
-            }
-            let intervals = self.store.intervals(Some(*job), from, to, soon()).expect("memory reads");
-            let mut planned = Vec::new();
-            for interval in intervals.iter().filter(|interval| interval.mode == JobMode::Enabled) {
-                let until = interval.until.unwrap_or(self.now);
-                let mut next = rule.next_after(interval.since, interval.since);
-                while let Some(at) = next.filter(|at| *at <= until) {
-                    planned.push(at);
-                    next = rule.next_after(at, interval.since);
-                }
-            }
-            let entries = self.store.ledger(*job, from, to, soon()).expect("memory reads");
-            let planned_set: BTreeSet<Timestamp> = planned.iter().copied().collect();
-            // What a person stopped ahead of its time stays in the books, even if the job changed before it came.
-            let stopped_ahead =
-                |entry: &LedgerEntry| entry.state == State::Stopped && !planned_set.contains(&entry.planned);
-            let fired: Vec<Timestamp> = entries
-                .into_iter()
-                .filter(|entry| entry.by_trigger && !stopped_ahead(entry))
-                .map(|entry| entry.planned)
-                .collect();
-            let gaps = self.store.gaps(Some(*job), from, to, soon()).expect("memory reads");
-            Checker::ledger(*job, &planned, &fired, gaps.iter().map(|gap| gap.count).sum())?;
-        }
-        Ok(())
     }
 }
 
@@ -558,6 +371,6 @@ fn unfenced(store: &MemoryStore, input: Input) -> Input {
 }
 
 /// Reads of the memory store take no time.
-fn soon() -> Instant {
+pub(crate) fn soon() -> Instant {
     Instant::now() + Duration::from_secs(60)
 }
