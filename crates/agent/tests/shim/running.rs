@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::fs;
+use std::io::Write;
 use std::process::Command;
 
 use duly_agent::process::remove;
@@ -87,10 +88,12 @@ fn output_keeps_its_streams_and_the_order_of_arrival() {
     let script = "echo one; read x < $GO; echo two >&2; read x < $GO; printf 'three'";
     let mut order = sh(1, script);
     order.env.push(("GO".into(), go.clone().into()));
+    // Open for both: a gate that is never without a writer gives the script no early end, and never blocks us.
+    let mut gate = fs::File::options().read(true).write(true).open(&go).unwrap();
     let dir = agent.start(&order);
     for line in ["one", "two"] {
         wait_until(line, || printed_line(&dir, line));
-        fs::write(&go, "\n").unwrap();
+        gate.write_all(b"\n").unwrap();
     }
     let result = agent.result();
     let frames = frames(&dir);
