@@ -190,7 +190,6 @@ def test_a_file_that_is_no_database_is_refused(fresh, used_store):
     refused(with_file(fresh, used_store, lambda path: path.write_bytes(b"hello, world\n" * 1000)), "duly.db")
 
 
-@pytest.mark.xfail(reason="their file is switched to another journal mode before it is looked at", strict=False)
 def test_somebody_elses_database_is_refused(fresh, used_store):
     def other(path):
         path.unlink()

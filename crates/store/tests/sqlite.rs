@@ -91,6 +91,22 @@ fn a_store_of_a_newer_duly_is_refused() {
 }
 
 #[test]
+fn another_programs_file_is_refused_and_stays_as_it_is() {
+    for setting in ["", "pragma user_version = 1", "pragma user_version = 99", "pragma journal_mode = wal"] {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join(FILE);
+        let theirs = rusqlite::Connection::open(&path).unwrap();
+        theirs.execute_batch(&format!("{setting}; create table theirs (x)")).unwrap();
+        // As a crash leaves it: what they wrote last may still be beside the file.
+        std::mem::forget(theirs);
+        let before = std::fs::read(&path).unwrap();
+        let message = refused(dir.path());
+        assert!(message.contains("another program") && message.contains(FILE), "{message}");
+        assert!(std::fs::read(&path).unwrap() == before, "their file was touched, with {setting:?}");
+    }
+}
+
+#[test]
 fn the_number_of_shards_is_fixed_when_the_store_is_made() {
     let dir = tempfile::tempdir().unwrap();
     drop(SqliteStore::open(dir.path(), &Options { shards: 3, ..Options::default() }).unwrap());

@@ -11,15 +11,13 @@ pub(super) const STEPS: &[&str] = &[include_str!("migrations/0001_begin.sql")];
 const APPLICATION_ID: i64 = 0x4475_6c79;
 
 pub(super) fn migrate(conn: &mut Connection, steps: &[&str]) -> Result<(), StoreError> {
+    if is_strange(conn)? {
+        return Err(strange());
+    }
     let known = steps.len() as i64;
     let found = number(conn, "user_version")?;
     if found > known {
         return Err(StoreError::Newer { found, known });
-    }
-    if found == 0 && holds_tables(conn)? {
-        return Err(StoreError::Failed(
-            "the file is a database of another program; name another data directory".into(),
-        ));
     }
     for version in found..known {
         let tx = conn.transaction_with_behavior(rusqlite::TransactionBehavior::Immediate)?;
@@ -46,13 +44,18 @@ fn number(conn: &Connection, pragma: &str) -> Result<i64, StoreError> {
     Ok(conn.pragma_query_value(None, pragma, |row| row.get(0))?)
 }
 
-fn holds_tables(conn: &Connection) -> Result<bool, StoreError> {
-    // Read within a transaction of its own, so a store that is just being made by someone else is not half seen.
-    Ok(conn.query_row(
-        "select exists (select 1 from sqlite_schema) and (select user_version from pragma_user_version) = 0",
-        [],
+/// Only reads. What holds tables and does not bear our mark belongs to somebody else, whatever version it says it has.
+pub(super) fn is_strange(conn: &Connection) -> rusqlite::Result<bool> {
+    // One statement sees one moment: a store that is just being made by someone else is not half seen.
+    conn.query_row(
+        "select exists (select 1 from sqlite_schema) and (select application_id from pragma_application_id) <> ?1",
+        [APPLICATION_ID],
         |row| row.get(0),
-    )?)
+    )
+}
+
+pub(super) fn strange() -> StoreError {
+    StoreError::Failed("the file is a database of another program; name another data directory".into())
 }
 
 #[cfg(test)]
@@ -93,7 +96,10 @@ mod tests {
     fn another_programs_database_is_left_alone() {
         let mut conn = Connection::open_in_memory().unwrap();
         conn.execute_batch("create table theirs (x)").unwrap();
-        let refused = migrate(&mut conn, &STEPS).unwrap_err();
-        assert!(refused.to_string().contains("another program"), "{refused}");
+        for version in [0, 1, 99] {
+            conn.pragma_update(None, "user_version", version).unwrap();
+            let refused = migrate(&mut conn, &STEPS).unwrap_err();
+            assert!(refused.to_string().contains("another program"), "{refused}");
+        }
     }
 }

@@ -62,6 +62,9 @@ impl SqliteStore {
                 "cannot use data directory {dir}: {error}; make it writable for this user, or name another one"
             ))
         })?;
+        if is_somebody_elses(&path, options) {
+            return Err(name_file(migrate::strange(), &path));
+        }
         let mut conn = connect(&path, options, OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_CREATE)
             .map_err(|error| explain(error, &path))?;
         migrate::migrate(&mut conn, migrate::STEPS).map_err(|error| name_file(error, &path))?;
@@ -86,6 +89,17 @@ impl SqliteStore {
             _checkpointer: checkpointer,
         })
     }
+}
+
+/// Setting a connection up changes the file: whose it is must be known before, by a connection that cannot write.
+fn is_somebody_elses(path: &Path, options: &Options) -> bool {
+    let look = || {
+        let conn = Connection::open_with_flags(path, OpenFlags::SQLITE_OPEN_READ_ONLY)?;
+        conn.busy_timeout(options.busy_timeout)?;
+        migrate::is_strange(&conn)
+    };
+    // What cannot be read this way is told by the connection that comes next.
+    look().unwrap_or(false)
 }
 
 pub(super) fn connect(path: &Path, options: &Options, flags: OpenFlags) -> rusqlite::Result<Connection> {
