@@ -91,11 +91,10 @@ impl Fixture {
     /// An instance that has run; well or not.
     pub(crate) fn instance(&mut self, job: &JobRecord, planned: Timestamp, well: bool) -> anyhow::Result<()> {
         let id = self.id()?;
-        let row = Row { id: InstanceId(id), planned };
+        let row = Row { id: InstanceId(id), job: job.id, planned };
         self.change(Change::Created(Created {
             row,
             tenant: job.tenant,
-            job: job.id,
             version: job.version,
             part: Part::WHOLE,
             parent: None,

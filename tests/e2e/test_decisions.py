@@ -127,7 +127,6 @@ def test_deadlines_are_told(shared, tmp_path):
         assert all(shared.ended(i)["state"] == "succeeded" for i in (first, second)), "an event is not an end"
 
 
-@pytest.mark.xfail(reason="only the first event of an instance names its job; `events --job` drops the others", strict=False)
 def test_events_name_their_job(shared):
     with Events(shared) as events:
         instance = shared.apply_and_trigger("told", "noop: true")

@@ -21,10 +21,11 @@ pub struct Commit {
     pub claims: Vec<Claim>,
 }
 
-/// Where an instance's row is: history is kept by the day of the planned time.
+/// Which instance a change is about, and where its row is: history is kept by the day of the planned time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Row {
     pub id: InstanceId,
+    pub job: JobId,
     pub planned: Timestamp,
 }
 
@@ -128,7 +129,6 @@ pub enum Change {
 pub struct Created {
     pub row: Row,
     pub tenant: TenantId,
-    pub job: JobId,
     pub version: VersionId,
     pub part: Part,
     pub parent: Option<InstanceId>,

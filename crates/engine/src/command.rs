@@ -155,7 +155,8 @@ impl Shard {
         }
         let attempt = AttemptId(self.ids.take());
         let attempt_no = instance.attempt_no + 1;
-        out.change(Change::Reopened { row: Row { id, planned }, attempt, attempt_no, by, at: now });
+        let row = Row { id, job: instance.job, planned };
+        out.change(Change::Reopened { row, attempt, attempt_no, by, at: now });
         let (parent, state) = (instance.parent, instance.state);
         self.revive(instance, rule, attempt, attempt_no, now);
         match parent {

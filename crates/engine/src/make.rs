@@ -115,7 +115,6 @@ fn created(open: &Open, at: Timestamp) -> Created {
     Created {
         row: open.row(),
         tenant: open.tenant,
-        job: open.job,
         version: open.version,
         part: open.part,
         parent: open.parent,

@@ -109,7 +109,7 @@ impl Open {
     }
 
     pub(crate) fn row(&self) -> Row {
-        Row { id: self.id, planned: self.planned }
+        Row { id: self.id, job: self.job, planned: self.planned }
     }
 
     pub(crate) fn state(&self) -> State {

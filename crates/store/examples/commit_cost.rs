@@ -84,9 +84,8 @@ fn commit(term: Term, n: i64, batch: i64) -> Commit {
 
 fn create(id: i64) -> Created {
     Created {
-        row: Row { id: InstanceId(id), planned: planned(id) },
+        row: Row { id: InstanceId(id), job: JobId(id % JOBS), planned: planned(id) },
         tenant: TenantId(1),
-        job: JobId(id % JOBS),
         version: VersionId(id % JOBS),
         part: Part::WHOLE,
         parent: None,
@@ -102,7 +101,7 @@ fn create(id: i64) -> Created {
 fn end(id: i64) -> Ended {
     let at = planned(id) + Span::SECOND;
     Ended {
-        row: Row { id: InstanceId(id), planned: planned(id) },
+        row: Row { id: InstanceId(id), job: JobId(id % JOBS), planned: planned(id) },
         attempt: AttemptId(id),
         ending: Ending::Succeeded,
         target: Some(AgentId(7)),

@@ -93,7 +93,7 @@ fn fill(store: &mut SqliteStore, instances: i64) -> Result<(), Box<dyn Error>> {
         let mut changes = Vec::new();
         for id in (first..first + BATCH).filter(|id| *id <= instances) {
             let planned = FROM + Span(id * (DAYS * Span::DAY.0 / instances));
-            let row = Row { id: InstanceId(id), planned };
+            let row = Row { id: InstanceId(id), job: JobId(id % JOBS), planned };
             changes.push(Change::Created(created(row)));
             if id % 2_000 != 0 || id < instances / DAYS * (DAYS - 1) {
                 changes.push(Change::Ended(ended(row)));
@@ -109,7 +109,6 @@ fn created(row: Row) -> Created {
     Created {
         row,
         tenant: TenantId(1),
-        job: JobId(row.id.0 % JOBS),
         version: VersionId(1),
         part: Part::WHOLE,
         parent: None,

@@ -5,7 +5,7 @@ use engine::change::Change;
 pub(crate) fn subject(change: &Change) -> String {
     match change {
         Change::Created(c) => {
-            format!("instance {} of job {} for {}, part {}", c.row.id, c.job, c.row.planned.0, c.part.number)
+            format!("instance {} of job {} for {}, part {}", c.row.id, c.row.job, c.row.planned.0, c.part.number)
         }
         Change::Withdrawn { row } => format!("taking back instance {}", row.id),
         Change::Placed { row, .. } => format!("placing instance {}", row.id),

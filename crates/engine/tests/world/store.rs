@@ -225,7 +225,7 @@ impl Store {
     }
 
     fn created(&mut self, c: &Created) -> Applied {
-        let (id, entry) = (c.row.id, (c.job, c.row.planned, c.part.number));
+        let (id, entry) = (c.row.id, (c.row.job, c.row.planned, c.part.number));
         must(id.0 < self.next_id, || format!("instance {id} was never handed out"))?;
         must(c.state.is_open(), || "made already ended".into())?;
         must(!self.rows.contains_key(&id), || format!("instance {id} made twice"))?;
@@ -333,7 +333,7 @@ fn first(c: &Created) -> Instance {
     Instance {
         id: c.row.id,
         tenant: c.tenant,
-        job: c.job,
+        job: c.row.job,
         version: c.version,
         planned: c.row.planned,
         part: c.part,

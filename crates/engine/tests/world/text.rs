@@ -47,9 +47,9 @@ impl World {
     pub(super) fn tell_of(&mut self, change: &Change) {
         let what = match change {
             Change::Created(created) => {
-                let count = self.counts.entry(created.job).or_default();
+                let count = self.counts.entry(created.row.job).or_default();
                 *count += 1;
-                let name = &self.names[&created.job];
+                let name = &self.names[&created.row.job];
                 let label = format!("{name}#{count}");
                 self.labels.insert(created.row.id, label.clone());
                 match &created.cause {

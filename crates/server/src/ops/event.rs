@@ -99,6 +99,7 @@ fn event(id: u64, change: &Change) -> Option<EventView> {
         message: None,
     };
     let of_row = |row: &engine::Row, at: Timestamp, kind, state: State| EventView {
+        job_id: Some(row.job.0),
         instance: Some(row.id.0),
         planned_at: Some(row.planned.into()),
         state: Some(state.into()),
@@ -106,9 +107,7 @@ fn event(id: u64, change: &Change) -> Option<EventView> {
     };
     let of_job = |job: JobId, at, kind| EventView { job_id: Some(job.0), ..plain(at, kind) };
     Some(match change {
-        Change::Created(made) => {
-            EventView { job_id: Some(made.job.0), ..of_row(&made.row, made.at, EventKind::InstanceCreated, made.state) }
-        }
+        Change::Created(made) => of_row(&made.row, made.at, EventKind::InstanceCreated, made.state),
         Change::Withdrawn { row } => EventView {
             state: None,
             message: Some("taken back, because its job changed".into()),

@@ -81,6 +81,22 @@ async fn events_are_pushed_and_resumed_without_repeat() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn every_event_of_an_instance_names_its_job() {
+    let world = World::new().await;
+    world.apply("job: a\nnoop: true\n").await.good();
+    let mut reader = Reader::open(&world, "/events", None).await;
+    let id = world.trigger("a").await;
+    // It waits for an agent, which is told once it has lasted a second.
+    let changed = reader.until("instance_changed").await;
+    world.post(&format!("/instances/{id}/stop"), serde_json::json!({})).await.good();
+    let ended = reader.until("instance_ended").await;
+    for event in [changed, ended] {
+        assert_eq!((&event.body["instance"], &event.body["job"]), (&id.into(), &"a".into()), "{event:?}");
+    }
+    world.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn who_was_away_too_long_is_told_to_begin_anew() {
     let world = World::new().await;
     let mut reader = Reader::open(&world, "/events", Some(7)).await;

@@ -107,9 +107,8 @@ impl World {
     pub(super) fn creation(&mut self, job: &JobRecord, planned: Timestamp) -> Created {
         let id = self.id();
         Created {
-            row: Row { id: InstanceId(id), planned },
+            row: Row { id: InstanceId(id), job: job.id, planned },
             tenant: job.tenant,
-            job: job.id,
             version: job.version,
             part: Part::WHOLE,
             parent: None,

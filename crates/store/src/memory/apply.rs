@@ -60,7 +60,7 @@ impl State {
 
     fn created(&mut self, commit: &Commit, c: &Created) -> Applied {
         let id = c.row.id;
-        let entry = (c.job, c.row.planned, c.part.number);
+        let entry = (c.row.job, c.row.planned, c.part.number);
         found(id.0 < commit.next_id, || format!("instance {id} is not below {}", commit.next_id))?;
         found(c.state.is_open(), || format!("instance {id} is created as {}", c.state))?;
         found(!self.instances.contains_key(&id), || format!("there is an instance {id} already"))?;
@@ -197,7 +197,7 @@ fn first(c: &Created) -> Instance {
     Instance {
         id: c.row.id,
         tenant: c.tenant,
-        job: c.job,
+        job: c.row.job,
         version: c.version,
         planned: c.row.planned,
         part: c.part,

@@ -82,7 +82,7 @@ impl<'c> Applying<'c> {
             c.row.id.0,
             self.commit.shard.0,
             c.tenant.0,
-            c.job.0,
+            c.row.job.0,
             c.version.0,
             c.row.planned.0,
             c.part.number,

@@ -106,9 +106,8 @@ mod tests {
     /// Many rows on a day that has no table yet.
     fn batch(term: model::Term) -> Commit {
         let created = |id: i64| Created {
-            row: Row { id: InstanceId(id), planned: Timestamp(id * Span::SECOND.0) },
+            row: Row { id: InstanceId(id), job: JobId(1), planned: Timestamp(id * Span::SECOND.0) },
             tenant: TenantId(1),
-            job: JobId(1),
             version: VersionId(1),
             part: Part::WHOLE,
             parent: None,

@@ -53,14 +53,13 @@ impl<S: Store> Owner<S> {
 
 pub(crate) fn row(n: i64) -> Row {
     let midnight = Timestamp(20_000 * Span::DAY.0);
-    Row { id: InstanceId(n), planned: midnight + Span::secs(n) }
+    Row { id: InstanceId(n), job: JobId(1), planned: midnight + Span::secs(n) }
 }
 
 pub(crate) fn created(n: i64) -> Created {
     Created {
         row: row(n),
         tenant: TenantId(1),
-        job: JobId(1),
         version: VersionId(1),
         part: Part::WHOLE,
         parent: None,
