@@ -2,8 +2,8 @@
 SHELL := /bin/bash
 PYTHON_VENV := target/venv
 DULY := target/debug/duly
-# The binary, and beside it the small owner of one task.
-PROGRAMS := -p duly --bin duly -p duly-agent --bin duly-shim
+# The binary. The small owner of one task, which lies beside it, is built by scripts/shim.
+PROGRAMS := -p duly --bin duly
 TEST_FEATURES := duly/faults,duly-store/conformance
 
 .PHONY: run test soak bench lint fmt need unit e2e openapi clean
@@ -11,6 +11,7 @@ TEST_FEATURES := duly/faults,duly-store/conformance
 ## Start Duly on its embedded default; ends with a URL.
 run: need
 	cargo build --profile quick $(PROGRAMS)
+	scripts/shim target/quick
 	target/quick/duly up
 
 ## Every test: units, simulation, real processes, the API against its own description.
@@ -27,17 +28,20 @@ unit: need
 
 e2e: need $(PYTHON_VENV)/ready
 	cargo build $(PROGRAMS) --features duly/faults
+	scripts/shim target/debug
 	DULY_BIN=$(CURDIR)/$(DULY) $(PYTHON_VENV)/bin/pytest -q tests/e2e
 
 ## The same with many more moments, seeds and minutes.
 soak: need $(PYTHON_VENV)/ready
 	cargo build --release $(PROGRAMS)
+	scripts/shim target/release
 	cargo test --release -p duly-sim --test soak -- --ignored --nocapture
 	DULY_BIN=$(CURDIR)/target/release/duly DULY_SOAK=1 $(PYTHON_VENV)/bin/pytest -q tests/e2e
 
 ## Speed beside bare floors in the same run; prints a table and writes JSON.
 bench: need
 	cargo build --release $(PROGRAMS) -p duly-bench --bin duly-bench
+	scripts/shim target/release
 	target/release/duly-bench all --duly target/release/duly --json target/bench.json
 
 openapi:

@@ -6,6 +6,7 @@ pub mod process;
 mod runners;
 pub mod runtime;
 pub mod session;
-pub mod shim;
 mod slots;
 pub mod spool;
+
+pub use shim;

@@ -32,7 +32,7 @@ impl Agent {
         };
         let mut config = AgentConfig::new(data, server, profile);
         config.token = Some(JoinToken::Given("let me in".into()));
-        config.shim = Starter::new(env!("CARGO_BIN_EXE_duly-shim"), [""; 0]);
+        config.shim = Starter::new(env!("CARGO_BIN_EXE_test-shim"), [""; 0]);
         config
     }
 

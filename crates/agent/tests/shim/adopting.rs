@@ -127,7 +127,7 @@ fn what_never_started_never_will() {
     let order = sh(1, &format!("echo ran > {}", trace.display()));
     starter_that_does_nothing().start(&agent.dir(1), &order).unwrap();
     assert!(matches!(adopt_one(&agent), State::Ended(Ending::NeverStarted)));
-    let late = Command::new(env!("CARGO_BIN_EXE_duly-shim")).arg(agent.dir(1)).output().unwrap();
+    let late = Command::new(env!("CARGO_BIN_EXE_test-shim")).arg(agent.dir(1)).output().unwrap();
     assert!(!late.status.success());
     assert!(!trace.exists());
     assert!(matches!(adopt_one(&agent), State::Ended(Ending::NeverStarted)));

@@ -195,7 +195,7 @@ fn an_attempt_starts_once() {
     agent.result();
     assert_eq!(starter().start(&dir, &order).unwrap_err().kind(), std::io::ErrorKind::AlreadyExists);
     // A second shim in the same directory, however it came about, does nothing.
-    let second = Command::new(env!("CARGO_BIN_EXE_duly-shim")).arg(&dir).output().unwrap();
+    let second = Command::new(env!("CARGO_BIN_EXE_test-shim")).arg(&dir).output().unwrap();
     assert!(!second.status.success());
     remove(&dir).unwrap();
     assert!(!dir.exists());

@@ -64,7 +64,7 @@ impl Agent {
 }
 
 pub(crate) fn starter() -> Starter {
-    Starter::new(env!("CARGO_BIN_EXE_duly-shim"), [""; 0])
+    Starter::new(env!("CARGO_BIN_EXE_test-shim"), [""; 0])
 }
 
 pub(crate) fn sh(attempt: i64, script: &str) -> ShimOrder {
@@ -133,5 +133,5 @@ pub(crate) fn shim_pid(dir: &Path) -> i32 {
 }
 
 pub(crate) fn is_zombie(pid: i32) -> bool {
-    fs::read_to_string(format!("/proc/{pid}/stat")).is_ok_and(|stat| stat.contains("(duly-shim) Z "))
+    fs::read_to_string(format!("/proc/{pid}/stat")).is_ok_and(|stat| stat.contains("(test-shim) Z "))
 }

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 
-use super::procfs;
+use crate::procfs;
 
 pub(crate) struct Tree {
     root: i32,

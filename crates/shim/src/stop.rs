@@ -3,26 +3,26 @@
 use std::io;
 use std::time::Duration;
 
-use super::order::micros;
-use super::record::{self, Writer};
+use crate::order::micros;
+use crate::record::{self, Writer};
 
 const TITLE: &str = "duly-stop 1";
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Stop {
-    pub(crate) by: String,
-    pub(crate) grace: Duration,
+pub struct Stop {
+    pub by: String,
+    pub grace: Duration,
 }
 
 impl Stop {
-    pub(crate) fn encode(&self) -> Vec<u8> {
+    pub fn encode(&self) -> Vec<u8> {
         let mut file = Writer::new(TITLE);
         file.bytes("by", self.by.as_bytes());
         file.number("grace", micros(self.grace));
         file.finish()
     }
 
-    pub(crate) fn decode(file: &[u8]) -> io::Result<Stop> {
+    pub fn decode(file: &[u8]) -> io::Result<Stop> {
         let mut stop = Stop { by: String::new(), grace: Duration::ZERO };
         for (name, value) in record::read(TITLE, file)? {
             match name {

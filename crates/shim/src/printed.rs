@@ -5,10 +5,10 @@ use std::io::{self, PipeReader, Read};
 
 use nix::fcntl::{FcntlArg, OFlag, fcntl};
 
-use super::clock::wall_micros;
-use super::frame::{FRAME_MAX, Stream};
-use super::log::Log;
-use super::outputs::{Line, Outputs};
+use crate::clock::wall_micros;
+use crate::frame::{FRAME_MAX, Stream};
+use crate::log::Log;
+use crate::outputs::{Line, Outputs};
 
 /// Enough for most tasks, and little to touch for a thousand that print nothing.
 const FEW_BYTES: usize = 4096;

@@ -6,33 +6,33 @@ use std::io;
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::PathBuf;
 
-use super::procfs::{self, Stat};
-use super::record::{self, Writer};
+use crate::procfs::{self, Stat};
+use crate::record::{self, Writer};
 
 const TITLE: &str = "duly-shim 1";
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Claim {
-    pub(crate) attempt: i64,
-    pub(crate) boot: String,
+pub struct Claim {
+    pub attempt: i64,
+    pub boot: String,
     /// Leads the session in which the task starts.
-    pub(crate) shim: Process,
-    pub(crate) cgroup: Option<PathBuf>,
+    pub shim: Process,
+    pub cgroup: Option<PathBuf>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Process {
-    pub(crate) pid: i32,
-    pub(crate) start: u64,
+pub struct Process {
+    pub pid: i32,
+    pub start: u64,
 }
 
 impl Claim {
-    /// The value of [`super::TASK_TAG`] in the task's environment: unique on this machine until it boots again.
-    pub(crate) fn tag(&self) -> String {
+    /// The value of [`crate::TASK_TAG`] in the task's environment: unique on this machine until it boots again.
+    pub fn tag(&self) -> String {
         format!("{}-{}-{}", self.attempt, self.shim.pid, self.shim.start)
     }
 
-    pub(crate) fn encode(&self) -> Vec<u8> {
+    pub fn encode(&self) -> Vec<u8> {
         let mut file = Writer::new(TITLE);
         file.number("attempt", self.attempt);
         file.bytes("boot", self.boot.as_bytes());
@@ -42,7 +42,7 @@ impl Claim {
         file.finish()
     }
 
-    pub(crate) fn decode(file: &[u8]) -> io::Result<Claim> {
+    pub fn decode(file: &[u8]) -> io::Result<Claim> {
         let mut claim = Claim { attempt: 0, boot: String::new(), shim: Process { pid: 0, start: 0 }, cgroup: None };
         for (name, value) in record::read(TITLE, file)? {
             match name {
@@ -59,13 +59,13 @@ impl Claim {
 }
 
 impl Process {
-    pub(crate) fn of(pid: i32) -> io::Result<Process> {
+    pub fn of(pid: i32) -> io::Result<Process> {
         let stat = procfs::stat(pid)?.ok_or(io::ErrorKind::NotFound)?;
         Ok(Process { pid, start: stat.start })
     }
 
     /// Whether `stat` is this very process and not a later one under the same pid.
-    pub(crate) fn is(&self, stat: &Stat) -> bool {
+    pub fn is(&self, stat: &Stat) -> bool {
         self.pid == stat.pid && self.start == stat.start
     }
 }

@@ -17,9 +17,9 @@ pub struct Frame {
     pub bytes: Vec<u8>,
 }
 
-pub(crate) const HEADER: usize = 13;
+pub const HEADER: usize = 13;
 /// No frame is longer: a greater length in a file is damage and not a reason to allocate.
-pub(crate) const FRAME_MAX: usize = 64 * 1024;
+pub const FRAME_MAX: usize = 64 * 1024;
 
 pub(crate) fn header(stream: Stream, at: i64, length: usize) -> [u8; HEADER] {
     debug_assert!(length <= FRAME_MAX);
@@ -35,7 +35,7 @@ pub(crate) fn header(stream: Stream, at: i64, length: usize) -> [u8; HEADER] {
 }
 
 /// Stream, time and length of the payload that follows; `None` for what no shim of ours wrote.
-pub(crate) fn parse_header(header: [u8; HEADER]) -> Option<(Stream, i64, usize)> {
+pub fn parse_header(header: [u8; HEADER]) -> Option<(Stream, i64, usize)> {
     let stream = match header[0] {
         1 => Stream::Stdout,
         2 => Stream::Stderr,

@@ -6,9 +6,9 @@ use std::io::{self, PipeReader};
 use std::os::fd::{AsFd, BorrowedFd};
 use std::os::unix::ffi::OsStrExt;
 
-use super::order::ShimOrder;
-use super::result::Reason;
-use super::sys::{self, Failure, Launch};
+use crate::order::ShimOrder;
+use crate::result::Reason;
+use crate::sys::{self, Failure, Launch};
 
 const PATH_WITHOUT_ONE: &[u8] = b"/usr/local/bin:/usr/bin:/bin";
 

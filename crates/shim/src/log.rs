@@ -5,16 +5,16 @@ use std::io::{self, IoSlice, Seek, SeekFrom, Write};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::PathBuf;
 
-use super::frame::{self, Stream};
+use crate::frame::{self, Stream};
 
-pub(crate) struct Log {
+pub struct Log {
     place: Place,
     /// Where the last whole frame ends.
     end: u64,
     bytes_left: u64,
     lines_left: u64,
-    pub(crate) kept: u64,
-    pub(crate) dropped: u64,
+    pub kept: u64,
+    pub dropped: u64,
 }
 
 enum Place {
@@ -24,17 +24,17 @@ enum Place {
 }
 
 impl Log {
-    pub(crate) fn new(file: File, bytes_max: u64, lines_max: u64) -> Log {
+    pub fn new(file: File, bytes_max: u64, lines_max: u64) -> Log {
         let place = Place::Open(file);
         Log { place, end: 0, bytes_left: bytes_max, lines_left: lines_max, kept: 0, dropped: 0 }
     }
 
-    pub(crate) fn at(path: impl Into<PathBuf>, bytes_max: u64, lines_max: u64) -> Log {
+    pub fn at(path: impl Into<PathBuf>, bytes_max: u64, lines_max: u64) -> Log {
         let place = Place::Named(path.into());
         Log { place, end: 0, bytes_left: bytes_max, lines_left: lines_max, kept: 0, dropped: 0 }
     }
 
-    pub(crate) fn append(&mut self, stream: Stream, at: i64, bytes: &[u8]) {
+    pub fn append(&mut self, stream: Stream, at: i64, bytes: &[u8]) {
         let fits = self.fitting(bytes);
         let kept = fits > 0 && self.write(stream, at, &bytes[..fits]).is_ok();
         let kept = if kept { fits as u64 } else { 0 };
@@ -44,7 +44,7 @@ impl Log {
     }
 
     /// Says at the end how much is missing, once.
-    pub(crate) fn finish(&mut self, at: i64) {
+    pub fn finish(&mut self, at: i64) {
         if self.dropped > 0 {
             // Without room even for this, the result still carries the count.
             let _ = self.write(Stream::Dropped, at, &self.dropped.to_le_bytes());

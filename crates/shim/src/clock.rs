@@ -20,18 +20,14 @@ pub(crate) fn wall_micros() -> i64 {
     now.tv_sec() * 1_000_000 + now.tv_nsec() / 1_000
 }
 
-/// Readable from the next deadline on.
+/// Readable from the next deadline on. A task without one needs no timer.
+#[derive(Default)]
 pub(crate) struct Alarm {
-    timer: TimerFd,
+    timer: Option<TimerFd>,
     set_for: Option<u64>,
 }
 
 impl Alarm {
-    pub(crate) fn new() -> io::Result<Alarm> {
-        let timer = TimerFd::new(TimerClock::CLOCK_BOOTTIME, TimerFlags::TFD_CLOEXEC | TimerFlags::TFD_NONBLOCK)?;
-        Ok(Alarm { timer, set_for: None })
-    }
-
     pub(crate) fn set(&mut self, deadline: Option<u64>) -> io::Result<()> {
         if deadline == self.set_for {
             return Ok(());
@@ -40,9 +36,9 @@ impl Alarm {
             // Zero would switch the timer off.
             Some(at) => {
                 let at = TimeSpec::microseconds(i64::try_from(at.max(1)).unwrap_or(i64::MAX));
-                self.timer.set(Expiration::OneShot(at), TimerSetTimeFlags::TFD_TIMER_ABSTIME)?;
+                self.timer()?.set(Expiration::OneShot(at), TimerSetTimeFlags::TFD_TIMER_ABSTIME)?;
             }
-            None => self.timer.unset()?,
+            None => self.timer()?.unset()?,
         }
         self.set_for = deadline;
         Ok(())
@@ -51,12 +47,19 @@ impl Alarm {
     /// To be called when it rang: the same deadline may be set again.
     pub(crate) fn quiet(&mut self) {
         self.set_for = None;
-        let _ = self.timer.unset();
+        let _ = self.timer.as_ref().map(TimerFd::unset);
     }
-}
 
-impl AsFd for Alarm {
-    fn as_fd(&self) -> BorrowedFd<'_> {
-        self.timer.as_fd()
+    /// What to wait for, once there was a deadline.
+    pub(crate) fn as_fd(&self) -> Option<BorrowedFd<'_>> {
+        self.timer.as_ref().map(AsFd::as_fd)
+    }
+
+    fn timer(&mut self) -> io::Result<&TimerFd> {
+        if self.timer.is_none() {
+            let flags = TimerFlags::TFD_CLOEXEC | TimerFlags::TFD_NONBLOCK;
+            self.timer = Some(TimerFd::new(TimerClock::CLOCK_BOOTTIME, flags)?);
+        }
+        Ok(self.timer.as_ref().expect("it was made above"))
     }
 }

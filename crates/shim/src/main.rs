@@ -16,5 +16,5 @@ unsafe extern "C" fn main(argc: c_int, argv: *const *const c_char) -> c_int {
         let arg = unsafe { CStr::from_ptr(*argv.add(at)) };
         OsString::from(OsStr::from_bytes(arg.to_bytes()))
     });
-    c_int::from(duly_agent::shim::run(args))
+    c_int::from(duly_shim::run(args))
 }

@@ -2,7 +2,7 @@
 
 use std::io;
 
-use super::record::{self, Writer};
+use crate::record::{self, Writer};
 
 const TITLE: &str = "duly-result 1";
 
@@ -44,7 +44,7 @@ pub enum Exit {
 }
 
 impl ShimResult {
-    pub(crate) fn encode(&self) -> Vec<u8> {
+    pub fn encode(&self) -> Vec<u8> {
         let mut file = Writer::new(TITLE);
         file.number("attempt", self.attempt);
         match &self.reason {
@@ -77,7 +77,7 @@ impl ShimResult {
         file.finish()
     }
 
-    pub(crate) fn decode(file: &[u8]) -> io::Result<ShimResult> {
+    pub fn decode(file: &[u8]) -> io::Result<ShimResult> {
         let mut result = ShimResult::empty();
         let mut reason = None;
         for (name, value) in record::read(TITLE, file)? {

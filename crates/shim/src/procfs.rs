@@ -1,29 +1,34 @@
 //! What the kernel says about processes. Only reads; a process that is gone is `None`, never an error.
 
-use std::fs;
-use std::io;
+use std::fs::{self, File};
+use std::io::{self, Read};
+
+/// Fifty numbers of at most twenty digits, and a name.
+const LINE_BYTES_MAX: usize = 2048;
 
 /// The parts of `/proc/<pid>/stat` by which we know a process.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Stat {
-    pub(crate) pid: i32,
-    pub(crate) parent: i32,
-    pub(crate) session: i32,
+pub struct Stat {
+    pub pid: i32,
+    pub parent: i32,
+    pub session: i32,
     /// Clock ticks from boot to its start: with the pid, it names a process for good.
-    pub(crate) start: u64,
+    pub start: u64,
     /// Dead, waiting only to be collected by its parent.
-    pub(crate) zombie: bool,
+    pub zombie: bool,
 }
 
-pub(crate) fn stat(pid: i32) -> io::Result<Option<Stat>> {
-    match fs::read(format!("/proc/{pid}/stat")) {
-        Ok(line) => Ok(parse(pid, &line)),
+pub fn stat(pid: i32) -> io::Result<Option<Stat>> {
+    // One read of a line that always fits: the kernel makes it anew for each.
+    let mut line = [0; LINE_BYTES_MAX];
+    match File::open(format!("/proc/{pid}/stat")).and_then(|mut file| file.read(&mut line)) {
+        Ok(length) => Ok(parse(pid, &line[..length])),
         Err(error) if error.kind() == io::ErrorKind::NotFound || error.raw_os_error() == Some(libc::ESRCH) => Ok(None),
         Err(error) => Err(error),
     }
 }
 
-pub(crate) fn all() -> Vec<Stat> {
+pub fn all() -> Vec<Stat> {
     let Ok(entries) = fs::read_dir("/proc") else { return Vec::new() };
     let pids = entries.flatten().filter_map(|entry| entry.file_name().to_str()?.parse().ok());
     pids.filter_map(|pid| stat(pid).ok()?).collect()
@@ -49,7 +54,7 @@ pub(crate) fn descendants(root: i32) -> Vec<i32> {
 }
 
 /// As [`descendants`], from one look at all processes: for kernels without lists of children.
-pub(crate) fn below(root: i32, all: &[Stat]) -> Vec<i32> {
+pub fn below(root: i32, all: &[Stat]) -> Vec<i32> {
     let mut found = vec![root];
     let mut next = 0;
     while let Some(&pid) = found.get(next) {
@@ -61,7 +66,7 @@ pub(crate) fn below(root: i32, all: &[Stat]) -> Vec<i32> {
     found.split_off(1)
 }
 
-pub(crate) fn boot_id() -> String {
+pub fn boot_id() -> String {
     fs::read_to_string("/proc/sys/kernel/random/boot_id").unwrap_or_default().trim().to_owned()
 }
 
@@ -77,13 +82,14 @@ fn children(pid: i32) -> Option<Vec<i32>> {
 fn parse(pid: i32, line: &[u8]) -> Option<Stat> {
     // The second field is the program's name in parentheses and may hold anything, parentheses too.
     let after_name = line.iter().rposition(|b| *b == b')')? + 1;
-    let fields: Vec<&str> = std::str::from_utf8(&line[after_name..]).ok()?.split_ascii_whitespace().collect();
+    let fields = std::str::from_utf8(&line[after_name..]).ok()?;
+    let field = |at| fields.split_ascii_whitespace().nth(at);
     Some(Stat {
         pid,
-        parent: fields.get(1)?.parse().ok()?,
-        session: fields.get(3)?.parse().ok()?,
-        start: fields.get(19)?.parse().ok()?,
-        zombie: matches!(*fields.first()?, "Z" | "X" | "x"),
+        parent: field(1)?.parse().ok()?,
+        session: field(3)?.parse().ok()?,
+        start: field(19)?.parse().ok()?,
+        zombie: matches!(field(0)?, "Z" | "X" | "x"),
     })
 }
 

@@ -41,25 +41,25 @@ use std::process::ExitCode;
 
 use nix::sys::signal::SigSet;
 
-pub(crate) use claim::Claim;
+pub use claim::Claim;
 pub use clock::boot_micros;
-pub(crate) use frame::{FRAME_MAX, HEADER, parse_header};
+pub use frame::{FRAME_MAX, HEADER, parse_header};
 pub use frame::{Frame, Stream};
-pub(crate) use log::Log;
+pub use log::Log;
 pub use order::ShimOrder;
 pub use outputs::{NAME_BYTES_MAX, OUTPUT_BYTES_MAX, OUTPUTS_MAX};
-pub(crate) use procfs::{Stat, all, below, boot_id, stat};
+pub use procfs::{Stat, all, below, boot_id, stat};
 pub use result::{Exit, Reason, ShimResult};
-pub(crate) use stop::Stop;
-pub(crate) use sys::{pidfd_open, pidfd_signal};
+pub use stop::Stop;
+pub use sys::{pidfd_open, pidfd_signal};
 
-pub(crate) const ORDER: &str = "order";
-pub(crate) const VOID: &str = "void";
-pub(crate) const SHIM: &str = "shim";
-pub(crate) const LOG: &str = "log";
-pub(crate) const LEASH: &str = "leash";
-pub(crate) const STOP: &str = "stop";
-pub(crate) const RESULT: &str = "result";
+pub const ORDER: &str = "order";
+pub const VOID: &str = "void";
+pub const SHIM: &str = "shim";
+pub const LOG: &str = "log";
+pub const LEASH: &str = "leash";
+pub const STOP: &str = "stop";
+pub const RESULT: &str = "result";
 
 /// The variable in every task's environment that ties its processes to their shim.
 pub const TASK_TAG: &str = "DULY_TASK";
@@ -108,7 +108,7 @@ fn lock() -> io::Result<File> {
 }
 
 /// Replaces a file so that a reader sees the old bytes or the new ones, never some of both.
-pub(crate) fn replace(path: &Path, bytes: &[u8]) -> io::Result<()> {
+pub fn replace(path: &Path, bytes: &[u8]) -> io::Result<()> {
     let mut temporary = path.as_os_str().to_owned();
     temporary.push(".tmp");
     write(temporary.as_ref(), bytes)?;
@@ -116,6 +116,6 @@ pub(crate) fn replace(path: &Path, bytes: &[u8]) -> io::Result<()> {
 }
 
 /// For our eyes only: orders and outputs may hold secrets.
-pub(crate) fn write(path: &Path, bytes: &[u8]) -> io::Result<()> {
+pub fn write(path: &Path, bytes: &[u8]) -> io::Result<()> {
     OpenOptions::new().create(true).truncate(true).write(true).mode(0o600).open(path)?.write_all(bytes)
 }

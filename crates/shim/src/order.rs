@@ -7,7 +7,7 @@ use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::PathBuf;
 use std::time::Duration;
 
-use super::record::{self, Writer};
+use crate::record::{self, Writer};
 
 const TITLE: &str = "duly-order 1";
 
@@ -18,7 +18,7 @@ pub struct ShimOrder {
     /// The program and its arguments. A name without a slash is looked for in the `PATH` of `env`.
     pub argv: Vec<OsString>,
     pub cwd: PathBuf,
-    /// The whole environment of the task; the shim adds only [`super::TASK_TAG`], by which it finds stray processes.
+    /// The whole environment of the task; the shim adds only [`crate::TASK_TAG`], by which it finds stray processes.
     pub env: Vec<(OsString, OsString)>,
     /// Relative paths start in the attempt's directory; without a file the task reads the end at once.
     pub stdin: Option<PathBuf>,
@@ -54,7 +54,7 @@ impl ShimOrder {
     }
 
     /// `boot` names the run of the machine in which the order was given.
-    pub(crate) fn encode(&self, boot: &str) -> Vec<u8> {
+    pub fn encode(&self, boot: &str) -> Vec<u8> {
         let mut file = Writer::new(TITLE);
         file.bytes("boot", boot.as_bytes());
         file.number("attempt", self.attempt);
@@ -78,7 +78,7 @@ impl ShimOrder {
     }
 
     /// The order and the boot it was given in.
-    pub(crate) fn decode(file: &[u8]) -> io::Result<(ShimOrder, String)> {
+    pub fn decode(file: &[u8]) -> io::Result<(ShimOrder, String)> {
         let mut order = ShimOrder::new(0, [""; 0]);
         let mut boot = String::new();
         for (name, value) in record::read(TITLE, file)? {

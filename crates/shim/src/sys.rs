@@ -9,7 +9,7 @@ use std::io;
 use std::os::fd::{AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
 use std::ptr;
 
-use super::result::Exit;
+use crate::result::Exit;
 
 const STACK_BYTES: usize = 32 * 1024;
 
@@ -201,7 +201,7 @@ pub(crate) fn close_inherited() {
 }
 
 /// A handle on a process that no later process under the same pid can inherit.
-pub(crate) fn pidfd_open(pid: i32) -> io::Result<OwnedFd> {
+pub fn pidfd_open(pid: i32) -> io::Result<OwnedFd> {
     // SAFETY: no pointers; the descriptor returned is new and ours.
     unsafe {
         match libc::syscall(libc::SYS_pidfd_open, pid, 0) {
@@ -211,7 +211,7 @@ pub(crate) fn pidfd_open(pid: i32) -> io::Result<OwnedFd> {
     }
 }
 
-pub(crate) fn pidfd_signal(pidfd: BorrowedFd, signal: i32) -> io::Result<()> {
+pub fn pidfd_signal(pidfd: BorrowedFd, signal: i32) -> io::Result<()> {
     let no_info = ptr::null::<libc::siginfo_t>();
     // SAFETY: the only pointer is null, which the call allows.
     match unsafe { libc::syscall(libc::SYS_pidfd_send_signal, pidfd.as_raw_fd(), signal, no_info, 0) } {

@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
-use super::order::{ShimOrder, micros};
-use super::result::Reason;
+use crate::order::{ShimOrder, micros};
+use crate::result::Reason;
 
 /// How long output is waited for after the first process ended, while somebody else holds its pipes.
 const DRAIN: u64 = 200_000;

@@ -11,18 +11,18 @@ use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use nix::sys::signal::{SigSet, Signal};
 use nix::sys::signalfd::{SfdFlags, SignalFd};
 
-use super::claim::{Claim, Process};
-use super::clock::{Alarm, boot_micros, wall_micros};
-use super::ending::{Ending, Sight, Step};
-use super::log::Log;
-use super::order::ShimOrder;
-use super::printed::Printed;
-use super::result::{Exit, Reason, ShimResult};
-use super::stop::Stop;
-use super::sys::{self, Waited};
-use super::task::{self, Task};
-use super::tree::Tree;
-use super::{LEASH, LOG, ORDER, RESULT, SHIM, STOP, TASK_TAG, replace, write};
+use crate::claim::{Claim, Process};
+use crate::clock::{Alarm, boot_micros, wall_micros};
+use crate::ending::{Ending, Sight, Step};
+use crate::log::Log;
+use crate::order::ShimOrder;
+use crate::printed::Printed;
+use crate::result::{Exit, Reason, ShimResult};
+use crate::stop::Stop;
+use crate::sys::{self, Waited};
+use crate::task::{self, Task};
+use crate::tree::Tree;
+use crate::{LEASH, LOG, ORDER, RESULT, SHIM, STOP, TASK_TAG, replace, write};
 
 const RESULT_AGAIN: Duration = Duration::from_secs(1);
 
@@ -84,16 +84,16 @@ impl Owner {
         let mut heard = SigSet::empty();
         [Signal::SIGCHLD, Signal::SIGTERM, Signal::SIGUSR1].into_iter().for_each(|signal| heard.add(signal));
         let signals = SignalFd::with_flags(&heard, SfdFlags::SFD_CLOEXEC | SfdFlags::SFD_NONBLOCK)?;
-        let mut alarm = Alarm::new()?;
+        let mut alarm = Alarm::default();
         self.printed.listen(task.stdout, task.stderr)?;
         while self.take_steps() {
             alarm.set(self.ending.next_deadline())?;
             let ready = wait(&signals, &alarm, &self.printed)?;
-            if ready[1] {
+            if ready.alarm {
                 alarm.quiet();
             }
-            self.printed.read(&ready[2..]);
-            if ready[0] {
+            self.printed.read(&ready.pipes);
+            if ready.signals {
                 while let Some(signal) = signals.read_signal()? {
                     self.hear(signal.ssi_signo as i32, task.pid)?;
                 }
@@ -199,16 +199,30 @@ impl Owner {
     }
 }
 
-/// Waits for a signal, the alarm or output; tells which, in that order.
-fn wait(signals: &SignalFd, alarm: &Alarm, printed: &Printed) -> io::Result<Vec<bool>> {
+struct Ready {
+    signals: bool,
+    alarm: bool,
+    /// In the order of [`Printed::open`].
+    pipes: Vec<bool>,
+}
+
+/// Waits for a signal, the alarm or output; tells which.
+fn wait(signals: &SignalFd, alarm: &Alarm, printed: &Printed) -> io::Result<Ready> {
     let pipes = printed.open().map(AsFd::as_fd);
-    let mut fds: Vec<PollFd> = [signals.as_fd(), alarm.as_fd()]
+    let mut fds: Vec<PollFd> = [signals.as_fd()]
         .into_iter()
         .chain(pipes)
+        .chain(alarm.as_fd())
         .map(|fd| PollFd::new(fd, PollFlags::POLLIN))
         .collect();
     match poll(&mut fds, PollTimeout::NONE) {
-        Ok(_) | Err(Errno::EINTR) => Ok(fds.iter().map(|fd| fd.any().unwrap_or(false)).collect()),
-        Err(errno) => Err(errno.into()),
+        Ok(_) | Err(Errno::EINTR) => {}
+        Err(errno) => return Err(errno.into()),
     }
+    let mut ready = fds.iter().map(|fd| fd.any().unwrap_or(false));
+    Ok(Ready {
+        signals: ready.next().unwrap_or(false),
+        pipes: ready.by_ref().take(printed.open().count()).collect(),
+        alarm: ready.next().unwrap_or(false),
+    })
 }
