@@ -50,7 +50,8 @@ pub enum Change {
     Retried(Box<Retried>),
     /// The instance ended, by this attempt's outcome or without one.
     Ended(Ended),
-    /// An ended instance is open again because a person asked; its last attempt moves to the attempts.
+    /// An ended instance is open again because a person asked; its last attempt moves to the attempts, and it has
+    /// all its retries before it.
     Reopened {
         row: Row,
         attempt: AttemptId,
@@ -165,6 +166,8 @@ pub struct Retried {
     /// The attempt that follows, and when.
     pub next: AttemptId,
     pub retry_at: Timestamp,
+    /// Retries of the job's policy used, this one included if it is one.
+    pub retries_used: u32,
 }
 
 #[derive(Clone, Debug, PartialEq)]

@@ -68,7 +68,7 @@ impl Shard {
         out: &mut Decisions,
     ) -> Option<Result<Reply, Refusal>> {
         self.blamed = Some(asked.job);
-        let job = match self.takes_triggers(&asked) {
+        let job = match self.takes_triggers(&asked, now) {
             Err(refusal) => return Some(Err(refusal)),
             Ok(job) => job,
         };
@@ -94,7 +94,7 @@ impl Shard {
         if let Some(made) = number.and_then(|id| self.open.get(&id)) {
             return Ok(Reply::Instance { id: made.id, planned: made.planned });
         }
-        self.takes_triggers(asked)?;
+        self.takes_triggers(asked, now)?;
         if let Some(adopted) = asked.adopt.filter(|id| !self.adopted.insert(*id)) {
             return Ok(Reply::Repeated { id: adopted, planned: None });
         }
@@ -104,7 +104,7 @@ impl Shard {
     }
 
     /// The job, if it can be triggered like that.
-    fn takes_triggers(&self, asked: &Triggering) -> Result<&Job, Refusal> {
+    fn takes_triggers(&self, asked: &Triggering, now: Timestamp) -> Result<&Job, Refusal> {
         let job = self.jobs.get(&asked.job).ok_or(Refusal::NoSuchJob(asked.job))?;
         if job.mode == JobMode::Disabled {
             return Err(Refusal::Disabled(asked.job));
@@ -116,8 +116,9 @@ impl Shard {
             let live = job.live.iter();
             let mut ids = live.flat_map(|l| l.scheduled.iter().chain(&l.active).chain(&l.waiting));
             let open = ids.any(|id| self.open.get(id).is_some_and(|open| open.planned == planned));
-            // The plan has had its say about that time, and its instance may have ended since.
-            open || (planned <= self.horizon && job.names(planned))
+            // The plan has had its say about that time, and its instance may have ended since; or it is about to have
+            // it, and must not find that an instance made now has come and gone.
+            open || (planned <= self.horizon.max(now) && job.names(planned))
         };
         match asked.planned.is_some_and(taken) {
             true => Err(Refusal::AlreadyPlanned(asked.job)),

@@ -4,7 +4,7 @@ use model::{InstanceId, JobId, JobMode, Overlap, Timestamp, Why};
 
 use crate::agents::lost_at;
 use crate::effect::WhyReply;
-use crate::open::{Open, Phase};
+use crate::open::{Again, Open, Phase};
 use crate::shard::Shard;
 
 impl Shard {
@@ -12,7 +12,7 @@ impl Shard {
         let open = &self.open[&id];
         let next = match open.phase {
             Phase::Scheduled => Some(open.due),
-            Phase::RetryWait { until } => Some(until),
+            Phase::RetryWait { until, .. } => Some(until),
             _ => lost_at(open),
         };
         WhyReply { state: Some(open.state()), why: self.why_instance(id, now), next }
@@ -35,9 +35,9 @@ impl Shard {
             Phase::Queued { .. } => self.why_no_agent(open),
             Phase::Ordered { agent } => Why::Ordered { agent, at: open.ordered_at.unwrap_or(now) },
             Phase::Running { agent } => Why::Running { agent, since: open.started_at.unwrap_or(now) },
-            Phase::RetryWait { until } => {
-                let max = open.rule.rule.retry.times();
-                Why::Retry { used: open.retries_used.saturating_sub(1), max, at: until }
+            Phase::RetryWait { until, why: Again::Redelivery } => Why::Redelivery { at: until },
+            Phase::RetryWait { until, why: Again::Retry } => {
+                Why::Retry { number: open.retries_used, max: open.rule.rule.retry.times(), at: until }
             }
             Phase::Spread { open: left, total, .. } => Why::Children { open: left, total },
         });

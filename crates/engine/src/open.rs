@@ -70,6 +70,7 @@ pub(crate) enum Phase {
     },
     RetryWait {
         until: Timestamp,
+        why: Again,
     },
     /// A broadcast whose shards run.
     Spread {
@@ -77,6 +78,15 @@ pub(crate) enum Phase {
         total: u32,
         failed: u32,
     },
+}
+
+/// Why another attempt follows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Again {
+    /// The job's policy says so.
+    Retry,
+    /// The last one never reached an agent.
+    Redelivery,
 }
 
 impl Open {

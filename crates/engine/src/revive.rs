@@ -7,7 +7,7 @@ use model::{AttemptId, Instance, InstanceId, JobId, Part, State, Timestamp, When
 use rustc_hash::FxHashMap;
 
 use crate::alarm::Alarm;
-use crate::open::{Open, Phase};
+use crate::open::{Again, Open, Phase};
 use crate::plan::Compiled;
 use crate::shard::Shard;
 
@@ -67,7 +67,7 @@ impl Shard {
         now: Timestamp,
     ) -> Option<Phase> {
         let (id, state, target, retry_at) = (instance.id, instance.state, instance.target, instance.retry_at);
-        let (attempt, attempt_no) = (instance.attempt, instance.attempt_no);
+        let (attempt, attempt_no, retries_used) = (instance.attempt, instance.attempt_no, instance.retries_used);
         let ordered_at = instance.ordered_at;
         // Spread in the step that made it, a broadcast has its start in no row but its shards'.
         let started_at = instance.started_at.or(spread.as_ref().map(|_| instance.created_at));
@@ -75,7 +75,7 @@ impl Shard {
         self.revive(instance, rule, attempt, attempt_no, Timestamp::MIN);
         let horizon = self.horizon;
         let open = self.open.get_mut(&id).expect("just revived");
-        open.retries_used = attempt_no - 1;
+        open.retries_used = retries_used;
         open.started_at = started_at;
         open.ordered_at = ordered_at;
         open.stopping = stopping.map(|by| (by, now));
@@ -84,7 +84,11 @@ impl Shard {
         let not_sent = open.due > now || (open.by_plan() && open.planned > horizon);
         Some(match (spread, state, target) {
             (Some(spread), _, _) => spread,
-            (None, State::RetryWait, _) => Phase::RetryWait { until: retry_at.unwrap_or(now) },
+            (None, State::RetryWait, _) => {
+                // Which of the two it waits for matters to nobody but who asks why.
+                let why = if retries_used > 0 { Again::Retry } else { Again::Redelivery };
+                Phase::RetryWait { until: retry_at.unwrap_or(now), why }
+            }
             (None, State::Running, Some(agent)) => Phase::Running { agent },
             (None, State::Dispatched, Some(agent)) => Phase::Ordered { agent },
             (None, State::Scheduled, Some(_)) if !not_sent => return None,
@@ -121,7 +125,7 @@ impl Shard {
                 self.doubt(id, NOT_ASKED_YET, now);
                 self.watch_timeout(id, now);
             }
-            Phase::RetryWait { until } => {
+            Phase::RetryWait { until, .. } => {
                 live.iter_mut().for_each(|live| live.active.push(id));
                 self.alarms.set(until, Alarm::Retry(id, attempt));
             }

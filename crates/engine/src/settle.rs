@@ -11,7 +11,7 @@ use crate::change::{Change, Ended, Retried};
 use crate::effect::{Decisions, Effect};
 use crate::jobs::remove_from;
 use crate::make::Making;
-use crate::open::{Open, Phase};
+use crate::open::{Again, Open, Phase};
 use crate::plan::chance;
 use crate::shard::Shard;
 
@@ -72,8 +72,8 @@ impl Shard {
             return self.finish(id, Ending::Stopped(by), Some(outcome), None, now, out);
         }
         let for_good = outcome.verdict == Verdict::FailedForGood;
-        match retry_at(open, failure, now).filter(|_| !for_good) {
-            Some(at) => self.retry(id, outcome, at, now, out),
+        match again(open, failure, now).filter(|_| !for_good) {
+            Some((why, at)) => self.retry(id, outcome, (why, at), now, out),
             None => {
                 let dead = open.rule.rule.dead_letter || open.rule.rule.retry.times() > 0;
                 let ending = if dead { Ending::Dead(failure) } else { Ending::Failed(failure) };
@@ -82,15 +82,21 @@ impl Shard {
         }
     }
 
-    fn retry(&mut self, id: InstanceId, outcome: Outcome, at: Timestamp, now: Timestamp, out: &mut Decisions) {
+    fn retry(
+        &mut self,
+        id: InstanceId,
+        outcome: Outcome,
+        (why, at): (Again, Timestamp),
+        now: Timestamp,
+        out: &mut Decisions,
+    ) {
         self.vacate(id);
         let next = AttemptId(self.ids.take());
         let open = self.open.get_mut(&id).expect("known to be open");
         let freed = open.agent();
-        if outcome.verdict == Verdict::Undelivered {
-            open.redelivered += 1;
-        } else {
-            open.retries_used += 1;
+        match why {
+            Again::Redelivery => open.redelivered += 1,
+            Again::Retry => (open.retries_used, open.redelivered) = (open.retries_used + 1, 0),
         }
         out.change(Change::Retried(Box::new(Retried {
             row: open.row(),
@@ -101,6 +107,7 @@ impl Shard {
             outcome,
             next,
             retry_at: at,
+            retries_used: open.retries_used,
         })));
         self.attempts.remove(&open.attempt);
         self.attempts.insert(next, id);
@@ -108,7 +115,7 @@ impl Shard {
         open.attempt_no += 1;
         open.ordered_at = None;
         open.started_at = None;
-        open.phase = Phase::RetryWait { until: at };
+        open.phase = Phase::RetryWait { until: at, why };
         open.written = State::RetryWait;
         let queue = open.queue;
         // A shard of a broadcast stays with its agent, and its row must say so; everything else may try elsewhere.
@@ -202,7 +209,7 @@ impl Shard {
                 self.queues.remove(open.queue, open.rule.rule.priority, since, id);
                 live.into_iter().for_each(|live| remove_from(&mut live.active, id));
             }
-            Phase::RetryWait { until } => {
+            Phase::RetryWait { until, .. } => {
                 self.alarms.clear(until, Alarm::Retry(id, open.attempt));
                 live.into_iter().for_each(|live| remove_from(&mut live.active, id));
             }
@@ -286,10 +293,11 @@ fn follows_on(job: &crate::jobs::Job, leader: JobId, state: State) -> bool {
         }
 }
 
-fn retry_at(open: &Open, failure: Failure, now: Timestamp) -> Option<Timestamp> {
+/// Whether another attempt follows such a failure, why, and when.
+fn again(open: &Open, failure: Failure, now: Timestamp) -> Option<(Again, Timestamp)> {
     if failure == Failure::Undelivered && open.redelivered < REDELIVERIES_MAX {
         // At once the first time; then with a breath, so that whatever is in the way can go.
-        return Some(now + Span::secs(i64::from(open.redelivered)));
+        return Some((Again::Redelivery, now + Span::secs(i64::from(open.redelivered))));
     }
     let used = open.retries_used;
     if used >= open.rule.rule.retry.times() {
@@ -306,7 +314,7 @@ fn retry_at(open: &Open, failure: Failure, now: Timestamp) -> Option<Timestamp> 
             plain + Span(if spread > 0 { jitter % (spread + 1) } else { 0 })
         }
     };
-    Some(now + delay)
+    Some((Again::Retry, now + delay))
 }
 
 fn backed_off(delay: Span, factor_percent: u32, times: u32) -> Span {

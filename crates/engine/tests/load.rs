@@ -58,3 +58,27 @@ fn check(world: &World, when: &str) {
     let again = ended.filter(|kept| kept.instance.attempt_no > 1 && kept.instance.part == Part::WHOLE).count();
     assert_eq!(again, 0, "{}", told("something ran again though nothing had failed"));
 }
+
+/// Attempts of every kind: a redelivery, two retries, a person's rerun, two retries.
+const TRIES: &str = "
+    agent x; job a manual, retry 2 x 1s; trigger a; wait 1s; undelivered a#1; wait 1s; fail a#1; wait 2s
+    fail a#1; wait 2s; fail a#1; wait 1s; rerun a#1; wait 1s; fail a#1; wait 2s; fail a#1; wait 2s; fail a#1; wait 1s";
+
+#[test]
+fn a_crash_at_any_step_neither_costs_nor_gives_a_retry() {
+    let mut calm = World::new();
+    calm.play(TRIES);
+    let steps = calm.told;
+    for (at, committed) in (1..=steps).flat_map(|at| [(at, false), (at, true)]) {
+        let mut world = World::new();
+        world.crash = Some(Crash { at, committed });
+        world.play(TRIES);
+        let a = &world.store.rows[&world.instance("a#1")].instance;
+        assert_eq!(
+            (a.state, a.attempt_no, a.retries_used),
+            (State::Dead, 7, 2),
+            "after a crash at step {at}, committed: {committed}\n{}",
+            world.story()
+        );
+    }
+}

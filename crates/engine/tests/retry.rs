@@ -138,6 +138,73 @@ fn what_was_not_delivered_goes_again_and_costs_no_retry() {
 }
 
 #[test]
+fn a_redelivery_is_not_called_a_retry() {
+    check(
+        "agent x; job a manual; job b manual, retry 1 x 5s
+         trigger a; undelivered a#1; undelivered a#1; why a#1; crash; why a#1; stop a#1
+         trigger b; fail b#1; wait 5s; undelivered b#1; undelivered b#1; why b#1; wait 1s; fail b#1",
+        expect![[r#"
+            00:00:00 a#1 by hand
+            00:00:00 a#1 -> x
+            00:00:00 a#1 Undelivered, again at once
+            00:00:00 a#1 -> x
+            00:00:00 a#1 Undelivered, again at 00:00:01
+            00:00:00 why a#1: the agent did not take it; it is sent again in a moment; next 00:00:01
+            00:00:00.001 why a#1: the agent did not take it; it is sent again in a moment; next 00:00:01
+            00:00:00.001 a#1 stopped by ann
+            00:00:00.001 b#1 by hand
+            00:00:00.001 b#1 -> x
+            00:00:00.001 b#1 Failed, again at 00:00:05.001
+            00:00:05.001 b#1 -> x
+            00:00:05.001 b#1 Undelivered, again at once
+            00:00:05.001 b#1 -> x
+            00:00:05.001 b#1 Undelivered, again at 00:00:06.001
+            00:00:05.001 why b#1: the agent did not take it; it is sent again in a moment; next 00:00:06.001
+            00:00:06.001 b#1 -> x
+            00:00:06.001 b#1 dead (Exit)
+        "#]],
+    );
+}
+
+#[test]
+fn retries_are_used_up_by_what_is_never_delivered_too() {
+    let mut world = run("agent x; job a manual, retry 2 x 5s; trigger a");
+    for _ in 0..17 {
+        world.play("undelivered a#1; wait 5s");
+    }
+    let again = world.instance("a#1");
+    assert_eq!(world.store.rows[&again].instance.retries_used, 2);
+    world.play("undelivered a#1");
+    assert!(world.story().ends_with("a#1 dead (Undelivered)\n"), "{}", world.story());
+}
+
+#[test]
+fn a_crash_uses_up_no_retries() {
+    // Reruns and redeliveries are attempts, but no retries of the policy, whatever the server remembers.
+    check(
+        "agent x; job a manual, retry 1 x 5s; trigger a; fatal a#1; rerun a#1; crash; undelivered a#1; crash
+         fail a#1; crash; wait 5s; crash; fail a#1; rerun a#1; crash; fail a#1; wait 5s; ok a#1",
+        expect![[r#"
+            00:00:00 a#1 by hand
+            00:00:00 a#1 -> x
+            00:00:00 a#1 dead (Exit)
+            00:00:00 a#1 open again
+            00:00:00 a#1 -> x
+            00:00:00.001 a#1 Undelivered, again at once
+            00:00:00.001 a#1 -> x
+            00:00:00.002 a#1 Failed, again at 00:00:05.002
+            00:00:05.002 a#1 -> x
+            00:00:05.004 a#1 dead (Exit)
+            00:00:05.004 a#1 open again
+            00:00:05.004 a#1 -> x
+            00:00:05.005 a#1 Failed, again at 00:00:10.005
+            00:00:10.005 a#1 -> x
+            00:00:10.005 a#1 succeeded
+        "#]],
+    );
+}
+
+#[test]
 fn what_is_never_delivered_is_given_up() {
     let mut world = run("agent x; job a manual; trigger a");
     for _ in 0..6 {

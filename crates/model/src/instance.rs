@@ -20,6 +20,8 @@ pub struct Instance {
     /// The current (or last) attempt: its fence and its number, counted from 1.
     pub attempt: AttemptId,
     pub attempt_no: u32,
+    /// Retries of the job's policy used since it was made or opened again; redeliveries are not among them.
+    pub retries_used: u32,
     pub target: Option<AgentId>,
     pub created_at: Timestamp,
     pub ordered_at: Option<Timestamp>,

@@ -65,9 +65,14 @@ pub enum Why {
         agents: u32,
         slots: u32,
     },
+    /// It failed; this retry of the job's policy has still to come.
     Retry {
-        used: u32,
+        number: u32,
         max: u32,
+        at: Timestamp,
+    },
+    /// It never reached an agent, which is no failure of its task: it is sent again.
+    Redelivery {
         at: Timestamp,
     },
     /// The order is out and the agent has not answered yet.
@@ -140,7 +145,8 @@ impl std::fmt::Display for Why {
             Why::NoFreeSlot { pool, agents, slots } => {
                 write!(f, "all {slots} slots of the {agents} eligible agents of pool {pool} are in use")
             }
-            Why::Retry { used, max, .. } => write!(f, "failed; retry {} of {max} is waiting for its time", used + 1),
+            Why::Retry { number, max, .. } => write!(f, "failed; retry {number} of {max} is waiting for its time"),
+            Why::Redelivery { .. } => write!(f, "the agent did not take it; it is sent again in a moment"),
             Why::Ordered { agent, .. } => write!(f, "sent to agent {agent}, which has not answered yet"),
             Why::Running { agent, .. } => write!(f, "runs on agent {agent}"),
             Why::Uncertain { agent, lost_at: Some(_), .. } => {

@@ -10,9 +10,9 @@ use std::time::{Duration, Instant};
 use duly_store::read::{InstanceFilter, Reads};
 use duly_store::sqlite::{FILE, Options, SqliteStore, backup, restore};
 use duly_store::{Store, StoreError};
-use engine::change::Change;
+use engine::change::{Change, Created, Retried, Row};
 use model::*;
-use support::{Owner, created, row};
+use support::{Owner, created, ended_by, row};
 
 const T0: Timestamp = Timestamp(20_000 * Span::DAY.0);
 
@@ -88,6 +88,50 @@ fn a_store_of_a_newer_duly_is_refused() {
     // Nor is it overwritten, or brought back.
     let message = restore(&dir.path().join(FILE), &dir.path().join("new"), T0, false).unwrap_err().to_string();
     assert!(message.contains("newer"), "{message}");
+}
+
+fn retried(n: i64, attempt: i64, next: i64) -> Change {
+    let at = row(n).planned;
+    Change::Retried(Box::new(Retried {
+        row: row(n),
+        attempt: AttemptId(attempt),
+        attempt_no: if attempt == n { 1 } else { 2 },
+        target: None,
+        ordered_at: None,
+        outcome: Outcome::of(Verdict::Failed, "it failed", at),
+        next: AttemptId(next),
+        retry_at: at,
+        retries_used: if attempt == n { 1 } else { 2 },
+    }))
+}
+
+/// Before the second step of its schema, attempts were all that was counted.
+#[test]
+fn an_older_store_is_brought_up_with_all_its_days() {
+    let dir = tempfile::tempdir().unwrap();
+    let mut owner = Owner::new(open(dir.path()).unwrap());
+    let mut changes: Vec<Change> = (1..=3).map(|n| Change::Created(created(n))).collect();
+    changes.push(Change::Created(Created { row: Row { planned: row(4).planned + Span::DAY, ..row(4) }, ..created(4) }));
+    changes.extend([retried(1, 1, 10), retried(1, 10, 11), retried(2, 2, 12)]);
+    changes.push(ended_by(2, 12));
+    let mut commit = owner.commit_of(changes);
+    commit.next_id = 20;
+    owner.store.commit(&commit).unwrap();
+    drop(owner);
+    let conn = rusqlite::Connection::open(dir.path().join(FILE)).unwrap();
+    for day in [20_000, 20_001] {
+        conn.execute_batch(&format!("alter table instance_d{day} drop column retries_used")).unwrap();
+    }
+    conn.pragma_update(None, "user_version", 1).unwrap();
+    drop(conn);
+
+    let mut store = open(dir.path()).unwrap();
+    let mut loaded = store.load(ShardId(0)).unwrap().open;
+    loaded.sort_by_key(|instance| instance.id);
+    let used: Vec<_> = loaded.iter().map(|instance| (instance.id.0, instance.retries_used)).collect();
+    assert_eq!(used, [(1, 2), (3, 0), (4, 0)]);
+    let ended = store.reads().unwrap().instance(InstanceId(2), soon()).unwrap().unwrap();
+    assert_eq!((ended.attempt_no, ended.retries_used), (2, 0), "nobody asks what an ended one has used");
 }
 
 #[test]

@@ -251,6 +251,8 @@ impl Store {
         let instance = &mut self.open(r.row, Some(r.attempt))?.instance;
         must(instance.attempt_no == r.attempt_no, || "attempts are miscounted".into())?;
         (instance.attempt, instance.attempt_no) = (r.next, r.attempt_no + 1);
+        let step = r.retries_used.checked_sub(std::mem::replace(&mut instance.retries_used, r.retries_used));
+        must(step.is_some_and(|step| step <= 1), || "retries are miscounted".into())?;
         (instance.state, instance.retry_at) = (State::RetryWait, Some(r.retry_at));
         (instance.target, instance.ordered_at, instance.started_at) = (None, None, None);
         (instance.why, instance.uncertain) = (None, None);
@@ -276,6 +278,7 @@ impl Store {
         must(kept.instance.ended_at.is_some(), || "it is open".into())?;
         let instance = &mut kept.instance;
         (instance.attempt, instance.attempt_no, instance.state) = (attempt, attempt_no, State::Ready);
+        instance.retries_used = 0;
         (instance.target, instance.ordered_at, instance.started_at, instance.ended_at) = (None, None, None, None);
         (instance.retry_at, instance.why, instance.stopping, instance.uncertain) = (None, None, None, None);
         kept.ending = None;
@@ -343,6 +346,7 @@ fn first(c: &Created) -> Instance {
         state: c.state,
         attempt: c.attempt,
         attempt_no: 1,
+        retries_used: 0,
         target: c.target,
         created_at: c.at,
         ordered_at: None,

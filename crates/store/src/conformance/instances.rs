@@ -155,6 +155,7 @@ pub fn a_retry_moves_the_attempt(bed: &impl Bed) {
     w.commit([retried(row, second, 2, third)]);
     let open = w.store.load(w.shard).unwrap().open.remove(0);
     assert_eq!((open.attempt.0, open.attempt_no, open.state), (third, 3, State::RetryWait));
+    assert_eq!(open.retries_used, 2);
     assert_eq!((open.retry_at, open.target, open.ordered_at), (Some(at(61)), None, None));
 
     let earlier = w.reads.attempts(row.id, soon()).unwrap();
@@ -174,18 +175,22 @@ pub fn an_ended_instance_can_be_opened_again(bed: &impl Bed) {
     let job = w.job("a");
     let row = w.fire(&job, at(1));
     let next = AttemptId(w.id());
-    let reopen = |attempt| Change::Reopened { row, attempt, attempt_no: 2, by: ann(), at: at(90) };
+    let reopen = |attempt| Change::Reopened { row, attempt, attempt_no: 3, by: ann(), at: at(90) };
     w.refuse([reopen(next)], 0);
-    w.commit([ended(row, Ending::Failed(Failure::Timeout))]);
+    let second = w.id();
+    w.commit([retried(row, row.id.0, 1, second)]);
+    w.commit([ended_by(row, AttemptId(second), Ending::Failed(Failure::Timeout))]);
+    assert_eq!(w.reads.instance(row.id, soon()).unwrap().unwrap().retries_used, 1);
     w.commit([reopen(next)]);
 
     let open = w.store.load(w.shard).unwrap().open.remove(0);
-    assert_eq!((open.state, open.attempt, open.attempt_no), (State::Ready, next, 2));
+    assert_eq!((open.state, open.attempt, open.attempt_no), (State::Ready, next, 3));
     assert_eq!((open.ended_at, open.exit_code, open.message), (None, None, None));
+    assert_eq!(open.retries_used, 0, "it has all its retries before it");
     assert_eq!(w.reads.ending(row.id, soon()).unwrap(), None);
     let earlier = w.reads.attempts(row.id, soon()).unwrap();
-    assert_eq!(earlier.len(), 1);
-    assert_eq!((earlier[0].outcome.verdict, earlier[0].reopened_by.clone()), (Verdict::TimedOut, Some(ann())));
+    assert_eq!(earlier.len(), 2);
+    assert_eq!((earlier[1].outcome.verdict, earlier[1].reopened_by.clone()), (Verdict::TimedOut, Some(ann())));
     w.refuse([ended(row, Ending::Succeeded)], 0);
     let failed = InstanceFilter { states: vec![State::Failed], limit: 9, ..Default::default() };
     assert!(w.reads.instances(&failed, soon()).unwrap().is_empty(), "it is not listed as what it was");

@@ -151,6 +151,7 @@ pub(super) fn ended_by(row: Row, attempt: AttemptId, ending: Ending) -> Change {
     Change::Ended(Ended { row, attempt, ending, target: None, ordered_at: None, at, outcome: None, why: None })
 }
 
+/// A retry of the job's policy, as long as nothing was delivered in vain: each attempt but the first is one.
 pub(super) fn retried(row: Row, attempt: i64, no: u32, next: i64) -> Change {
     Change::Retried(Box::new(Retried {
         row,
@@ -161,6 +162,7 @@ pub(super) fn retried(row: Row, attempt: i64, no: u32, next: i64) -> Change {
         outcome: outcome(Verdict::Failed, row.planned + Span::SECOND),
         next: AttemptId(next),
         retry_at: row.planned + Span::MINUTE,
+        retries_used: no,
     }))
 }
 

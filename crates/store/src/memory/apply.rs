@@ -120,6 +120,7 @@ impl State {
             i.attempt_no = r.attempt_no.saturating_add(1);
             i.state = model::State::RetryWait;
             i.retry_at = Some(r.retry_at);
+            i.retries_used = r.retries_used;
             (i.target, i.ordered_at, i.started_at) = (None, None, None);
             (i.why, i.uncertain) = (None, None);
         })
@@ -159,7 +160,7 @@ impl State {
         self.instances.edit(&row.id, |kept| {
             let i = &mut kept.instance;
             i.attempt = next;
-            i.attempt_no = no;
+            (i.attempt_no, i.retries_used) = (no, 0);
             i.state = model::State::Ready;
             (i.target, i.ordered_at, i.started_at, i.ended_at, i.retry_at) = (None, None, None, None, None);
             (i.exit_code, i.message, i.outputs, i.usage) = (None, None, None, Usage::default());
@@ -207,6 +208,7 @@ fn first(c: &Created) -> Instance {
         state: c.state,
         attempt: c.attempt,
         attempt_no: 1,
+        retries_used: 0,
         target: c.target,
         created_at: c.at,
         ordered_at: None,

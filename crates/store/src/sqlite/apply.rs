@@ -203,7 +203,8 @@ impl<'c> Applying<'c> {
             None::<i64>,
         ])?;
         self.later_attempt(r.next, r.row)?;
-        let values = params![r.row.id.0, r.attempt.0, r.next.0, r.attempt_no.saturating_add(1), r.retry_at.0];
+        let values =
+            params![r.row.id.0, r.attempt.0, r.next.0, r.attempt_no.saturating_add(1), r.retry_at.0, r.retries_used];
         self.on_row(r.row, sql::RETRY_INSTANCE, values, || not_open(r.attempt))
     }
 

@@ -1,16 +1,19 @@
 //! Brings a store's schema up to what this program knows, step by step, each in its own transaction. Never goes back.
+//! A step about `instance_day` is taken on every day that has a table.
 
 use rusqlite::Connection;
 
+use super::day::on_day;
 use crate::StoreError;
 
 /// The schema's versions; a store's `user_version` says how many of them it has.
-pub(super) const STEPS: &[&str] = &[include_str!("migrations/0001_begin.sql")];
+pub(super) const STEPS: &[&str] =
+    &[include_str!("migrations/0001_begin.sql"), include_str!("migrations/0002_retries_used.sql")];
 
 /// Marks a file as ours, so that another program's database is not taken for a store.
 const APPLICATION_ID: i64 = 0x4475_6c79;
 
-pub(super) fn migrate(conn: &mut Connection, steps: &[&str]) -> Result<(), StoreError> {
+pub(super) fn migrate(conn: &mut Connection, steps: &[&'static str]) -> Result<(), StoreError> {
     if is_strange(conn)? {
         return Err(strange());
     }
@@ -26,12 +29,21 @@ pub(super) fn migrate(conn: &mut Connection, steps: &[&str]) -> Result<(), Store
             drop(tx);
             continue;
         }
-        tx.execute_batch(steps[version as usize])?;
+        take(&tx, steps[version as usize])?;
         tx.pragma_update(None, "user_version", version + 1)?;
         tx.pragma_update(None, "application_id", APPLICATION_ID)?;
         tx.commit()?;
     }
     Ok(())
+}
+
+fn take(conn: &Connection, step: &'static str) -> rusqlite::Result<()> {
+    if !step.contains("instance_day") {
+        return conn.execute_batch(step);
+    }
+    let days: Vec<i64> =
+        conn.prepare("select day from day order by day")?.query_map([], |row| row.get(0))?.collect::<Result<_, _>>()?;
+    days.into_iter().try_for_each(|day| conn.execute_batch(&on_day(step, day)))
 }
 
 /// How many of the steps a store has; 0 for what is no store.

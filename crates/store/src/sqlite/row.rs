@@ -59,6 +59,7 @@ fn read_instance(row: &Row) -> Result<Instance, String> {
         state: coded(row, 13, "state")?,
         attempt: AttemptId(get(row, 14)?),
         attempt_no: get(row, 15)?,
+        retries_used: get(row, 37)?,
         target: get::<Option<i64>>(row, 16)?.map(AgentId),
         created_at: Timestamp(get(row, 17)?),
         ordered_at: code::time(get(row, 18)?),

@@ -73,10 +73,14 @@ pub(crate) fn created(n: i64) -> Created {
 }
 
 pub(crate) fn ended(n: i64) -> Change {
+    ended_by(n, n)
+}
+
+pub(crate) fn ended_by(n: i64, attempt: i64) -> Change {
     let at = row(n).planned;
     Change::Ended(Ended {
         row: row(n),
-        attempt: AttemptId(n),
+        attempt: AttemptId(attempt),
         ending: Ending::Succeeded,
         target: None,
         ordered_at: None,

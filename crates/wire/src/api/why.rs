@@ -54,6 +54,7 @@ fn kind(why: &Why) -> &'static str {
         Why::NoAgentNamed { .. } => "no_agent_named",
         Why::NoFreeSlot { .. } => "no_free_slot",
         Why::Retry { .. } => "retry",
+        Why::Redelivery { .. } => "redelivery",
         Why::Ordered { .. } => "ordered",
         Why::Running { .. } => "running",
         Why::Uncertain { .. } => "uncertain",

@@ -1,5 +1,6 @@
 -- create_day.sql: the instances planned on one day. A row is the ledger entry of its planned time; no index on anything
--- that changes. An open row keeps room for what its ending writes, so that the update stays within its page.
+-- that changes. An open row keeps room for what its ending writes, so that the update stays within its page. Columns are
+-- added at the end, as a migration of the days that are there already adds them.
 create table if not exists instance_day (
     id integer primary key,
     shard integer not null,
@@ -38,6 +39,7 @@ create table if not exists instance_day (
     uncertain_since integer,
     uncertain_why text,
     room blob,
+    retries_used integer not null default 0,
     check ((ended_at is null) = (state < 10))
 ) strict;
 
