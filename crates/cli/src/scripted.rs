@@ -103,7 +103,7 @@ async fn the_exit_code_tells_what_kind_of_failure_it_was() {
         (
             "GET /api/v1/verify",
             200,
-            r#"{"ok":false,"from":"2026-11-15T09:00:00Z","to":"2026-11-15T10:00:00Z","jobs":1,"times":1,"fired":0,"skipped":0,"merged":0,"missed":0,"findings":[{"kind":"lost","message":"x"}],"truncated":false,"tzdata":"x"}"#,
+            r#"{"ok":false,"from":"2026-11-15T09:00:00Z","to":"2026-11-15T10:00:00Z","jobs":1,"times":1,"fired":0,"skipped":0,"merged":0,"missed":0,"lateness":{"starts":0,"p50":"0s","p99":"0s","longest":"0s","late":0,"jobs":[]},"findings":[{"kind":"lost","message":"x"}],"truncated":false,"tzdata":"x"}"#,
         ),
         ("POST /api/v1/jobs/a/trigger", 200, FAILED_INSTANCE),
         ("GET /api/v1/instances/7", 200, FAILED_INSTANCE),

@@ -174,8 +174,9 @@ fn verified(view: &VerifyView, out: &Out) -> String {
         "{} planned times of {} jobs: {} fired, {} skipped, {} merged, {} missed",
         view.times, view.jobs, view.fired, view.skipped, view.merged, view.missed
     );
-    if view.ok {
-        return format!("{}\n{counts}\n{window}\n", out.paint(Tone::Good, "Ledger and triggers agree."));
+    let starts = started(view, out);
+    if view.ok && view.findings.is_empty() {
+        return format!("{}\n{counts}\n{starts}{window}\n", out.paint(Tone::Good, "Ledger and triggers agree."));
     }
     let mut rows = Rows::new(out, &["WHAT", "JOB", "PLANNED", "INSTANCE", "WHY"]);
     for finding in &view.findings {
@@ -189,7 +190,35 @@ fn verified(view: &VerifyView, out: &Out) -> String {
     }
     let more = if view.truncated { "… and more\n" } else { "" };
     let headline = out.paint(Tone::Bad, &format!("{} findings", view.findings.len()));
-    format!("{headline}\n{counts}\n{window}\n{}{more}", rows.show(""))
+    format!("{headline}\n{counts}\n{starts}{window}\n{}{more}", rows.show(""))
+}
+
+/// How late planned work started, and whose was later than allowed.
+fn started(view: &VerifyView, out: &Out) -> String {
+    let lateness = &view.lateness;
+    if lateness.starts == 0 {
+        return String::new();
+    }
+    let text = format!(
+        "{} starts after their planned time by {} (half), {} (99 %), {} (latest)\n",
+        lateness.starts, lateness.p50, lateness.p99, lateness.longest
+    );
+    if lateness.late == 0 {
+        return text;
+    }
+    let mut rows = Rows::new(out, &["LATE", "JOB", "GRACE", "LATEST", "INSTANCE", "PLANNED"]);
+    for job in &lateness.jobs {
+        rows.add(vec![
+            plain(job.starts),
+            plain(&job.job),
+            plain(job.grace),
+            plain(job.longest),
+            plain(job.instance),
+            plain(absolute(job.planned_at)),
+        ]);
+    }
+    let late = out.paint(Tone::Warn, &format!("{} of them later than their jobs allow", lateness.late));
+    format!("{text}{late}\n{}", rows.show(""))
 }
 
 fn counted(view: &StatsView) -> String {
@@ -214,7 +243,7 @@ mod tests {
 
     fn view(rest: &str) -> VerifyView {
         let text = format!(
-            r#"{{"from":"2026-11-15T09:00:00Z","to":"2026-11-15T10:00:00Z","jobs":2,"times":3660,"fired":3600,"skipped":58,"merged":1,"missed":1,"truncated":false,"tzdata":"2026b",{rest}}}"#
+            r#"{{"from":"2026-11-15T09:00:00Z","to":"2026-11-15T10:00:00Z","jobs":2,"times":3660,"fired":3600,"skipped":58,"merged":1,"missed":1,"truncated":false,"tzdata":"2026b","lateness":{{"starts":3600,"p50":"2ms","p99":"15ms","longest":"3m","late":2,"jobs":[{{"job":"tick","starts":2,"grace":"1m","longest":"3m","instance":77,"planned_at":"2026-11-15T09:20:00Z"}}]}},{rest}}}"#
         );
         serde_json::from_str(&text).unwrap()
     }
@@ -225,6 +254,10 @@ mod tests {
         expect![[r#"
             Ledger and triggers agree.
             3660 planned times of 2 jobs: 3600 fired, 58 skipped, 1 merged, 1 missed
+            3600 starts after their planned time by 2ms (half), 15ms (99 %), 3m (latest)
+            2 of them later than their jobs allow
+            LATE  JOB   GRACE  LATEST  INSTANCE  PLANNED
+            2     tick  1m     3m      77        2026-11-15 09:20:00Z
             2026-11-15 09:00:00Z to 2026-11-15 10:00:00Z
         "#]]
         .assert_eq(&verified(&view(r#""ok":true,"findings":[]"#), &out));
@@ -232,6 +265,10 @@ mod tests {
         expect![[r#"
             2 findings
             3660 planned times of 2 jobs: 3600 fired, 58 skipped, 1 merged, 1 missed
+            3600 starts after their planned time by 2ms (half), 15ms (99 %), 3m (latest)
+            2 of them later than their jobs allow
+            LATE  JOB   GRACE  LATEST  INSTANCE  PLANNED
+            2     tick  1m     3m      77        2026-11-15 09:20:00Z
             2026-11-15 09:00:00Z to 2026-11-15 10:00:00Z
             WHAT    JOB   PLANNED               INSTANCE  WHY
             lost    tick  2026-11-15 09:30:00Z  -         no entry for this time

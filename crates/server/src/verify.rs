@@ -3,7 +3,9 @@
 //!
 //! Judged is what is decided: up to now, and no further than the store's horizon. A day at a time, one job at a time.
 
+mod exhausted;
 mod judge;
+mod lateness;
 mod planned;
 
 use std::collections::BTreeMap;
@@ -15,6 +17,7 @@ use store::{Reads, StoreError};
 use wire::api::{FindingKind, FindingView, VerifyView};
 
 use judge::Tally;
+use lateness::Lateness;
 use planned::Calendar;
 
 /// Findings that are listed; how many more there are is only said.
@@ -49,6 +52,10 @@ pub fn verify(
     let mut rules = Rules { reads, by, kept: BTreeMap::new() };
     let mut calendar = Calendar::default();
     // Before there was a job there was nothing to plan.
+    let mut ends = BTreeMap::new();
+    for (job, intervals) in &jobs {
+        ends.insert(*job, exhausted::last_times(reads, intervals, window.from, &mut rules, by)?);
+    }
     let oldest = jobs.values().flatten().map(|interval| interval.since).min();
     let mut from = oldest.map_or(to, |oldest| window.from.max(oldest));
     while from < to {
@@ -57,7 +64,7 @@ pub fn verify(
             if !is_wanted() {
                 return Err(StoreError::Busy("nobody waits for the answer any more".into()));
             }
-            let case = Case { job: *job, held: held.get(job), reads, by };
+            let case = Case { job: *job, held: held.get(job), last_times: &ends[job], reads, by };
             case.verify_day(intervals, from, until, &mut rules, &mut calendar, &mut found)?;
         }
         calendar.forget();
@@ -71,6 +78,7 @@ pub fn verify(
 #[derive(Default)]
 struct Found {
     tally: Tally,
+    lateness: Lateness,
     findings: Vec<FindingView>,
     more: bool,
 }
@@ -97,6 +105,7 @@ impl Found {
             skipped: self.tally.skipped,
             merged: self.tally.merged,
             missed: self.tally.missed,
+            lateness: self.lateness.view(),
             findings: self.findings,
             truncated: self.more,
             tzdata: engine::cron::tzdata_version().into(),
@@ -128,6 +137,8 @@ impl Rules<'_> {
 struct Case<'a> {
     job: JobId,
     held: Option<&'a String>,
+    /// The last time each interval planned, where it came to its maximum.
+    last_times: &'a [Option<Timestamp>],
     reads: &'a dyn Reads,
     by: Instant,
 }
@@ -171,15 +182,15 @@ impl Case<'_> {
         found: &mut Found,
     ) -> Result<(), StoreError> {
         let mut plan = judge::Plan::default();
-        for interval in intervals {
+        for (interval, last) in intervals.iter().zip(self.last_times) {
             let rule = rules.get(interval.rule)?;
-            plan.add(interval, rule, from, to, calendar)?;
+            plan.add(interval, rule, *last, from, to, calendar)?;
         }
         let entries = self.reads.ledger(self.job, from, to, self.by)?;
         let gaps = self.reads.gaps(Some(self.job), from, to, self.by)?;
         let name = intervals.last().map_or("", |interval| interval.name.as_str());
-        let fired = self.reads.job(self.job, self.by)?.map(|record| record.fired);
-        let judge = judge::Judge { name, from, to, held: self.held.map(String::as_str), fired };
+        found.lateness.add(name, &plan, &entries);
+        let judge = judge::Judge { name, from, to, held: self.held.map(String::as_str) };
         let mut findings = Vec::new();
         judge.compare(&plan, &entries, &gaps, &mut found.tally, &mut |finding| findings.push(finding));
         findings.into_iter().for_each(|finding| found.add(finding));

@@ -128,6 +128,8 @@ pub struct LedgerEntry {
     pub state: State,
     /// True for a planned or made-up time, false for manual and follow-up instances.
     pub by_trigger: bool,
+    /// When its first attempt started; none before that, and none when another attempt has taken its place.
+    pub started: Option<Timestamp>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -27,16 +27,18 @@ pub(super) struct Plan {
     times: Vec<Timestamp>,
     /// Stretches in which entries come from what happens and not from a plan.
     by_events: Vec<(Timestamp, Timestamp)>,
-    /// The smallest maximum of fires there was, if there was one.
-    count_max: Option<u64>,
+    /// Stretches, and how late a start may be in them before it counts as late.
+    patience: Vec<(Timestamp, Timestamp, Span)>,
 }
 
 impl Plan {
-    /// What the job planned while it was this: after `since`, up to and including `until`.
+    /// What the job planned while it was this: after `since`, up to and including `until`, and nothing after `last`, if
+    /// it had then been planned as often as it may.
     pub(super) fn add(
         &mut self,
         interval: &Interval,
         rule: &Rule,
+        last: Option<Timestamp>,
         from: Timestamp,
         to: Timestamp,
         calendar: &mut Calendar,
@@ -46,14 +48,17 @@ impl Plan {
         if begin >= end || interval.mode != JobMode::Enabled {
             return Ok(());
         }
-        if let Some(max) = rule.trigger.count_max {
-            self.count_max = Some(self.count_max.map_or(max, |earlier| earlier.min(max)));
-        }
+        self.patience.push((begin, end, rule.trigger.jitter + rule.trigger.misfire.grace));
         match calendar.times(rule, interval.since, begin, end)? {
-            Some(times) => self.times.extend(times),
+            Some(times) => self.times.extend(times.into_iter().filter(|at| last.is_none_or(|last| *at <= last))),
             None => self.by_events.push((begin, end)),
         }
         Ok(())
+    }
+
+    /// How late a start for this planned time may be.
+    pub(super) fn patience(&self, at: Timestamp) -> Option<Span> {
+        self.patience.iter().find(|(from, to, _)| (*from..*to).contains(&at)).map(|(_, _, patience)| *patience)
     }
 
     fn is_by_events(&self, at: Timestamp) -> bool {
@@ -68,8 +73,6 @@ pub(super) struct Judge<'a> {
     pub(super) to: Timestamp,
     /// Why the job is in quarantine, if it is.
     pub(super) held: Option<&'a str>,
-    /// Fires counted so far, if the job still exists.
-    pub(super) fired: Option<u64>,
 }
 
 impl Judge<'_> {
@@ -94,7 +97,7 @@ impl Judge<'_> {
         let lost: Vec<Timestamp> =
             plan.times.iter().copied().filter(|at| !entries.contains_key(at) && gap_at(*at).is_none()).collect();
         let last_entry = entries.keys().next_back().copied().max(gaps.iter().map(|gap| gap.last).max());
-        self.judge_lost(plan, &lost, last_entry, found);
+        self.judge_lost(&lost, last_entry, found);
     }
 
     fn count_entries<'e>(
@@ -153,7 +156,7 @@ impl Judge<'_> {
         }
     }
 
-    fn judge_lost(&self, plan: &Plan, lost: &[Timestamp], last: Option<Timestamp>, found: &mut dyn FnMut(FindingView)) {
+    fn judge_lost(&self, lost: &[Timestamp], last: Option<Timestamp>, found: &mut dyn FnMut(FindingView)) {
         let (before, tail): (Vec<Timestamp>, Vec<Timestamp>) =
             lost.iter().partition(|at| last.is_some_and(|last| **at < last));
         for at in before {
@@ -163,10 +166,6 @@ impl Judge<'_> {
         if let Some(error) = self.held {
             let message = format!("held in quarantine: {} planned times wait for a person ({error})", tail.len());
             found(self.finding(FindingKind::Stuck, Some(*first), None, message));
-            return;
-        }
-        // Beyond its maximum a job plans nothing; of a job that is gone nobody knows how far it had counted.
-        if plan.count_max.is_some_and(|max| self.fired.is_none_or(|fired| fired >= max)) {
             return;
         }
         for at in tail {
@@ -195,10 +194,10 @@ mod tests {
 
     /// Planned every ten seconds from 10 to 100. Entries as `30` (fired), `30s` (skipped), `30m` (by hand); gaps as
     /// `20-40x3`, with `+` for merged.
-    fn check(what: &str, held: Option<&str>, count: Option<(u64, u64)>) -> String {
+    fn check(what: &str, held: Option<&str>) -> String {
         let at = |text: &str| Timestamp::from_secs(text.parse().unwrap());
         let times = (1..=10).map(|n| Timestamp::from_secs(n * 10)).collect();
-        let plan = Plan { times, by_events: Vec::new(), count_max: count.map(|(max, _)| max) };
+        let plan = Plan { times, ..Plan::default() };
         let (mut entries, mut gaps) = (Vec::new(), Vec::new());
         for word in what.split_whitespace() {
             if let Some((range, count)) = word.split_once('x') {
@@ -213,10 +212,10 @@ mod tests {
             let state = if word.ends_with('s') { State::Skipped } else { State::Succeeded };
             let planned = at(word.trim_end_matches(['s', 'm']));
             let instance = InstanceId(entries.len() as i64);
-            entries.push(LedgerEntry { planned, instance, state, by_trigger: !word.ends_with('m') });
+            entries.push(LedgerEntry { planned, instance, state, by_trigger: !word.ends_with('m'), started: None });
         }
         let (from, to) = (Timestamp::from_secs(0), Timestamp::from_secs(101));
-        let judge = Judge { name: "j", from, to, held, fired: count.map(|(_, fired)| fired) };
+        let judge = Judge { name: "j", from, to, held };
         let (mut tally, mut told) = (Tally::default(), Vec::new());
         judge.compare(&plan, &entries, &gaps, &mut tally, &mut |finding| {
             told.push(format!("{} {}", finding.kind, finding.planned_at.unwrap().0 / 1_000_000));
@@ -228,28 +227,26 @@ mod tests {
     #[test]
     fn every_difference_is_named() {
         let all = "10 20 30 40 50 60 70 80 90 100";
-        assert_eq!(check(all, None, None), "10=10+0+0+0 ");
-        assert_eq!(check("10 20 30s 40 50 60 70 80 90 100s", None, None), "10=8+2+0+0 ");
-        assert_eq!(check("10 20 40 50 60 70 80 90 100", None, None), "10=9+0+0+0 lost 30");
-        assert_eq!(check("10 20 30 40 50 60 70 80", None, None), "10=8+0+0+0 lost 90, lost 100");
-        assert_eq!(check("10 20 20 30 40 50 60 70 80 90 100", None, None), "10=10+0+0+0 doubled 20");
-        assert_eq!(check(&format!("{all} 55"), None, None), "10=11+0+0+0 unplanned 55");
-        assert_eq!(check(&format!("{all} 55m"), None, None), "10=10+0+0+0 ");
+        assert_eq!(check(all, None), "10=10+0+0+0 ");
+        assert_eq!(check("10 20 30s 40 50 60 70 80 90 100s", None), "10=8+2+0+0 ");
+        assert_eq!(check("10 20 40 50 60 70 80 90 100", None), "10=9+0+0+0 lost 30");
+        assert_eq!(check("10 20 30 40 50 60 70 80", None), "10=8+0+0+0 lost 90, lost 100");
+        assert_eq!(check("10 20 20 30 40 50 60 70 80 90 100", None), "10=10+0+0+0 doubled 20");
+        assert_eq!(check(&format!("{all} 55"), None), "10=11+0+0+0 unplanned 55");
+        assert_eq!(check(&format!("{all} 55m"), None), "10=10+0+0+0 ");
     }
 
     #[test]
     fn a_run_of_missed_times_counts_for_each_and_only_once() {
-        assert_eq!(check("10 20-80+x7 90 100", None, None), "10=3+0+7+0 ");
-        assert_eq!(check("10 20-80+x6 90 100", None, None), "10=3+0+6+0 lost 20");
-        assert_eq!(check("10 20-80+x8 90 100", None, None), "10=3+0+8+0 unplanned 20");
-        assert_eq!(check("10 20-80x7 80 90 100", None, None), "10=4+7+0+0 doubled 80");
+        assert_eq!(check("10 20-80+x7 90 100", None), "10=3+0+7+0 ");
+        assert_eq!(check("10 20-80+x6 90 100", None), "10=3+0+6+0 lost 20");
+        assert_eq!(check("10 20-80+x8 90 100", None), "10=3+0+8+0 unplanned 20");
+        assert_eq!(check("10 20-80x7 80 90 100", None), "10=4+7+0+0 doubled 80");
     }
 
     #[test]
-    fn what_a_held_or_exhausted_job_leaves_out_is_not_lost() {
-        assert_eq!(check("10 20 30", Some("boom"), None), "10=3+0+0+0 stuck 40");
-        assert_eq!(check("10 30", Some("boom"), None), "10=2+0+0+0 lost 20, stuck 40");
-        assert_eq!(check("10 20 30", None, Some((3, 3))), "10=3+0+0+0 ");
-        assert_eq!(check("10 20", None, Some((3, 2))).matches("lost").count(), 8);
+    fn what_a_held_job_leaves_out_is_not_lost() {
+        assert_eq!(check("10 20 30", Some("boom")), "10=3+0+0+0 stuck 40");
+        assert_eq!(check("10 30", Some("boom")), "10=2+0+0+0 lost 20, stuck 40");
     }
 }

@@ -38,6 +38,59 @@ fn told(view: &VerifyView) -> Vec<FindingKind> {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_a_job_may_no_longer_plan_is_not_lost() {
+    let world = World::new().await;
+    let from = world.running.app.clock.now();
+    let few = |max: u32, sh: &str| format!("job: few\nevery: {{ every: 100ms, max_count: {max} }}\nsh: {sh}\n");
+    let fired = async |world: &World, count: u64| {
+        let view = world.get("/verify?job=few").await.good();
+        assert_eq!((&view["ok"], &view["findings"]), (&json!(true), &json!([])), "{view}");
+        assert!(view["times"].as_u64() <= Some(count), "{view}");
+        (view["times"].as_u64() == Some(count)).then_some(())
+    };
+    world.apply(&few(3, "one")).await.good();
+    world.until(async |world: &World| fired(world, 3).await).await;
+    // What a person asks for later is no sign that the plan went on.
+    world.post("/jobs/few/trigger", json!({})).await.good();
+    world.until(async |world: &World| fired(world, 3).await).await;
+    world.apply(&few(5, "two")).await.good();
+    world.until(async |world: &World| fired(world, 5).await).await;
+    world.delete("/jobs/few").await;
+    let to = world.running.app.clock.now();
+    let dir = world.stop().await;
+    let clean = look(dir.path(), from, to);
+    assert!(clean.ok && clean.times == 5, "{clean:?}");
+    let second = |table: &str| format!("select id from {table} order by planned limit 1 offset 1");
+    spoil(dir.path(), |table| format!("delete from {table} where id = ({})", second(table)));
+    assert_eq!(told(&look(dir.path(), from, to)), [FindingKind::Lost], "what is really missing is still found");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn starts_later_than_their_grace_are_named() {
+    let world = World::new().await;
+    let from = world.running.app.clock.now();
+    world.apply("job: tick\nevery: 100ms\nnoop: true\noverlap: allow\n").await.good();
+    world
+        .until(async |world: &World| (world.get("/verify").await.good()["fired"].as_u64() > Some(5)).then_some(()))
+        .await;
+    world.post("/jobs/tick/pause", json!({})).await.good();
+    let to = world.running.app.clock.now();
+    let dir = world.stop().await;
+    spoil(dir.path(), |table| format!("update {table} set started_at = planned + 2000"));
+    let third = |table: &str| format!("select id from {table} order by planned limit 1 offset 2");
+    spoil(dir.path(), |table| {
+        format!("update {table} set started_at = planned + 61000000 where id = ({})", third(table))
+    });
+    let view = look(dir.path(), from, to);
+    assert!(view.ok, "late is told, and is no disagreement: {view:?}");
+    let lateness = view.lateness;
+    assert!(lateness.starts > 5 && (2_000..2_100).contains(&lateness.p50.0.0), "{lateness:?}");
+    let late: Vec<_> =
+        lateness.jobs.iter().map(|job| (job.job.as_str(), job.starts, job.longest.to_string())).collect();
+    assert_eq!((lateness.late, late), (1, vec![("tick", 1, "1m1s".into())]), "{:?}", lateness.jobs);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_hole_and_a_double_are_found() {
     let world = World::new().await;
     let from = world.running.app.clock.now();

@@ -114,6 +114,7 @@ impl Reads for MemoryStore {
                         instance: *id,
                         state: instance.state,
                         by_trigger: by_trigger(instance),
+                        started: instance.started_at.filter(|_| instance.attempt_no == 1),
                     }
                 })
                 .collect()

@@ -136,6 +136,7 @@ impl Reads for SqliteReads {
                         instance: InstanceId(row.get(1)?),
                         state,
                         by_trigger: code::cause_is_trigger(row.get(3)?),
+                        started: code::time(row.get(4)?),
                     });
                 }
             }

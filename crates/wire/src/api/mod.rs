@@ -29,7 +29,7 @@ pub use job::{
 };
 pub use page::{Cursor, Page};
 pub use system::{
-    FindingKind, FindingView, HealthView, JobCounts, QuarantineView, ReadyView, ShardView, StatsQuery, StatsView,
-    VerifyQuery, VerifyView, VersionView,
+    FindingKind, FindingView, HealthView, JobCounts, LateView, LatenessView, QuarantineView, ReadyView, ShardView,
+    StatsQuery, StatsView, VerifyQuery, VerifyView, VersionView,
 };
 pub use why::{ReasonView, WhyView};

@@ -111,11 +111,39 @@ pub struct VerifyView {
     pub skipped: u64,
     pub merged: u64,
     pub missed: u64,
+    pub lateness: LatenessView,
     /// What disagrees; nothing, if all is well.
     pub findings: Vec<FindingView>,
     /// There are more findings than are listed.
     pub truncated: bool,
     pub tzdata: String,
+}
+
+/// From the planned time to the start of the first attempt. Late is no disagreement: the ledger says what happened.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct LatenessView {
+    /// Planned instances that started.
+    pub starts: u64,
+    pub p50: Length,
+    pub p99: Length,
+    pub longest: Length,
+    /// Those that started later than their job's jitter and grace allow.
+    pub late: u64,
+    /// Their jobs, the latest first; at most a hundred.
+    pub jobs: Vec<LateView>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct LateView {
+    pub job: String,
+    /// How many of its starts were late.
+    pub starts: u64,
+    /// How late they might have been.
+    pub grace: Length,
+    pub longest: Length,
+    /// The latest of them.
+    pub instance: i64,
+    pub planned_at: Time,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
