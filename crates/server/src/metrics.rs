@@ -1,14 +1,15 @@
 //! What a scraper reads. Counted off committed batches and requests, beside the work and never in its way.
 
+use std::collections::HashSet;
 use std::sync::OnceLock;
 use std::time::Duration;
 
 use axum::http::{Method, StatusCode};
-use engine::change::{Ended, Fate};
+use engine::change::{Created, Ended, Fate};
 use engine::{Change, Commit};
 use metrics::{Counter, Histogram, counter, describe_counter, describe_gauge, describe_histogram, gauge, histogram};
 use metrics_exporter_prometheus::{Matcher, PrometheusBuilder, PrometheusHandle};
-use model::{Cause, Span, State, Timestamp, Verdict};
+use model::{Cause, InstanceId, Span, State, Timestamp, Verdict};
 
 use crate::events::Since;
 use crate::ops::Desk;
@@ -57,6 +58,7 @@ fn describe() {
     describe_counter!("duly_retries_total", "Attempts that were followed by another.");
     describe_counter!("duly_times_missed_total", "Planned times that became no instance of their own, by fate.");
     describe_counter!("duly_commits_total", "Commits.");
+    describe_counter!("duly_log_bytes_total", "Bytes of task output taken in.");
     describe_counter!("duly_commits_unseen_total", "Times the metrics fell behind the ring of commits.");
     describe_gauge!("duly_instances", "Open instances, by what they do.");
     describe_gauge!("duly_jobs", "Jobs.");
@@ -112,7 +114,7 @@ pub(crate) fn request(method: &Method, route: Option<&str>, status: StatusCode, 
 /// Counts what is committed, from the ring: a handful of commits at a time, so that a busy server is not woken for each.
 pub(crate) async fn follow(desk: Desk) {
     handle();
-    let meters = Meters::new();
+    let mut meters = Meters::new();
     let mut changes = desk.ring.watch();
     let mut position = desk.ring.position();
     let mut fold = tokio::time::interval(FOLD_EVERY);
@@ -120,6 +122,7 @@ pub(crate) async fn follow(desk: Desk) {
         match desk.ring.since(position, COMMITS) {
             Since::Reset(next) => {
                 counter!("duly_commits_unseen_total").increment(1);
+                meters.unplanned.clear();
                 position = next;
             }
             Since::Commits(commits) if !commits.is_empty() => {
@@ -156,6 +159,8 @@ struct Meters {
     skipped: Counter,
     until_ordered: Histogram,
     until_started: Histogram,
+    /// Open instances that somebody asked for, or another job's end: they cannot be late.
+    unplanned: HashSet<InstanceId>,
 }
 
 impl Meters {
@@ -179,20 +184,19 @@ impl Meters {
             skipped: fate("skipped"),
             until_ordered: until("ordered"),
             until_started: until("started"),
+            unplanned: HashSet::new(),
         }
     }
 
-    fn count(&self, commit: &Commit) {
+    fn count(&mut self, commit: &Commit) {
         self.commits.increment(1);
         for change in &commit.changes {
             match change {
-                Change::Created(made) => match made.cause {
-                    Cause::Planned => self.planned.increment(1),
-                    Cause::Misfire { .. } => self.misfire.increment(1),
-                    Cause::Manual(_) => self.manual.increment(1),
-                    Cause::After(_) => self.after.increment(1),
-                    Cause::Shard(_) => self.shard.increment(1),
-                },
+                Change::Created(made) => self.count_created(made),
+                // A person wanted it again; its planned time was long ago.
+                Change::Reopened { row, .. } => {
+                    self.unplanned.insert(row.id);
+                }
                 Change::Ended(ended) => self.count_ended(ended),
                 Change::Retried(retried) => {
                     self.retries.increment(1);
@@ -208,17 +212,40 @@ impl Meters {
         }
     }
 
-    fn count_ended(&self, ended: &Ended) {
+    fn count_created(&mut self, made: &Created) {
+        let is_planned = match made.cause {
+            Cause::Planned | Cause::Misfire { .. } => true,
+            Cause::Manual(_) | Cause::After(_) => false,
+            Cause::Shard(_) => made.parent.is_none_or(|parent| !self.unplanned.contains(&parent)),
+        };
+        if !is_planned {
+            self.unplanned.insert(made.row.id);
+        }
+        match made.cause {
+            Cause::Planned => self.planned.increment(1),
+            Cause::Misfire { .. } => self.misfire.increment(1),
+            Cause::Manual(_) => self.manual.increment(1),
+            Cause::After(_) => self.after.increment(1),
+            Cause::Shard(_) => self.shard.increment(1),
+        }
+    }
+
+    fn count_ended(&mut self, ended: &Ended) {
         let state = ended.ending.state();
         for (known, counter) in &self.ended {
             if *known == state {
                 counter.increment(1);
             }
         }
-        late(&self.until_ordered, ended.row.planned, ended.ordered_at);
+        let is_planned = !self.unplanned.remove(&ended.row.id);
+        if is_planned {
+            late(&self.until_ordered, ended.row.planned, ended.ordered_at);
+        }
         if let Some(outcome) = &ended.outcome {
             self.count_verdict(outcome.verdict);
-            late(&self.until_started, ended.row.planned, outcome.started_at);
+            if is_planned {
+                late(&self.until_started, ended.row.planned, outcome.started_at);
+            }
         }
     }
 
