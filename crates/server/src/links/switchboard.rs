@@ -29,6 +29,8 @@ pub enum Word {
 pub struct Switchboard {
     lines: Arc<Mutex<BTreeMap<AgentId, Line>>>,
     terms: Arc<Mutex<BTreeMap<ShardId, Term>>>,
+    /// When agents that are gone were last heard, while this server remembers.
+    heard: Arc<Mutex<BTreeMap<AgentId, Timestamp>>>,
 }
 
 struct Line {
@@ -73,8 +75,8 @@ impl Switchboard {
     pub fn disconnect(&self, agent: AgentId, serial: u64) -> bool {
         let mut lines = self.lines.lock();
         let counted = lines.get(&agent).is_some_and(|line| line.serial == serial);
-        if counted {
-            lines.remove(&agent);
+        if counted && let Some(line) = lines.remove(&agent) {
+            self.heard.lock().insert(agent, line.beat_at.unwrap_or(line.since));
         }
         counted
     }
@@ -93,6 +95,12 @@ impl Switchboard {
     pub fn presence(&self, agent: AgentId) -> Option<Presence> {
         let lines = self.lines.lock();
         lines.get(&agent).map(|line| Presence { since: line.since, load: line.load, beat_at: line.beat_at })
+    }
+
+    /// When the agent last said anything to this server, connected or not.
+    pub fn heard_at(&self, agent: AgentId) -> Option<Timestamp> {
+        let living = self.presence(agent).map(|presence| presence.beat_at.unwrap_or(presence.since));
+        living.or_else(|| self.heard.lock().get(&agent).copied())
     }
 
     /// Ends an agent's stream from our side.

@@ -36,8 +36,8 @@ impl Desk {
     fn view_agent(&self, record: &AgentRecord) -> AgentView {
         let presence = self.switchboard.presence(record.id);
         let mut view = AgentView::new(record, presence.map(|presence| presence.load));
-        let beat = presence.map(|presence| presence.beat_at.unwrap_or(presence.since));
-        view.seen_at = beat.map(Into::into).or(view.seen_at);
+        let heard = self.switchboard.heard_at(record.id);
+        view.seen_at = heard.map(Into::into).or(view.seen_at);
         view
     }
 
