@@ -1,7 +1,7 @@
 //! `duly job …`
 
 use clap::{Args, Subcommand, ValueEnum};
-use wire::api::{InstanceQuery, JobQuery, JobView, TriggerBody};
+use wire::api::{DeleteQuery, InstanceQuery, JobQuery, JobView, TriggerBody};
 use wire::job::ModeWord;
 use wire::{Code, Time};
 
@@ -40,8 +40,11 @@ pub enum JobCommand {
         /// Do not ask.
         #[arg(short, long)]
         yes: bool,
+        /// Even if other jobs follow it: nothing starts them any more.
+        #[arg(long)]
+        force: bool,
     },
-    /// Instances of a job, newest first.
+    /// Instances of a job, newest first; a deleted one's too.
     History {
         name: String,
         #[command(flatten)]
@@ -112,9 +115,9 @@ impl Session<'_> {
             JobCommand::Enable { name } => self.moded(self.client.enable(&name).await, "enabled"),
             JobCommand::Disable { name } => self.moded(self.client.disable(&name).await, "disabled"),
             JobCommand::Release { name } => self.moded(self.client.release(&name).await, "released"),
-            JobCommand::Delete { name, yes } => {
+            JobCommand::Delete { name, yes, force } => {
                 if self.out.consent(&format!("Delete job {name}?"), yes)? {
-                    self.client.delete_job(&name).await?;
+                    self.client.delete_job(&name, &DeleteQuery { force: force.then_some(true) }).await?;
                     self.out.done(&format!("Deleted {name}."));
                 }
                 Ok(())

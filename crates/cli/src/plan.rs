@@ -31,6 +31,10 @@ fn render_item(item: &PlanItem, out: &Out) -> String {
     for field in &item.fields {
         text += &render_field(field);
     }
+    if !item.followers.is_empty() {
+        let followers = format!("nothing starts {} any more", item.followers.join(", "));
+        text += &format!("    {}\n", out.paint(Tone::Warn, &followers));
+    }
     text
 }
 
@@ -111,7 +115,7 @@ mod tests {
             items: vec![
                 PlanItem::change(&old[0], &new[0]),
                 PlanItem::create(&new[1]),
-                PlanItem::delete("gone_job"),
+                PlanItem::delete("gone_job", vec!["f".into(), "g".into()]),
                 PlanItem::change(&old[1], &old[1]),
             ],
         };
@@ -130,6 +134,7 @@ mod tests {
                 cron: 0 0 2 * * ?
                 python: import os … and 1 line
             - delete gone_job
+                nothing starts f, g any more
             Plan: 1 to create, 1 to change, 1 to delete, 1 unchanged.
         "#]]
         .assert_eq(&render(&plan, &Out::plain("2026-11-15T10:00:00Z")));

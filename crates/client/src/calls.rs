@@ -3,11 +3,11 @@
 use reqwest::Response;
 use serde_json::Value;
 use wire::api::{
-    AgentView, ApplyBody, AttemptView, HealthView, InstanceQuery, InstanceView, JobQuery, JobVersionView, JobView,
-    JoinTokenBody, JoinTokenView, LimitBody, LogQuery, NextQuery, Page, PlanView, PoolBody, PoolView, PreviewBody,
-    PreviewView, QuarantineView, ReadyView, ReplayBody, ReplayView, ResolveBody, SessionBody, SessionView, SetupBody,
-    SetupView, StatsQuery, StatsView, TokenBody, TokenCreatedView, TokenView, TriggerBody, VerifyQuery, VerifyView,
-    VersionView, WhyView,
+    AgentView, ApplyBody, AttemptView, DeleteQuery, HealthView, InstanceQuery, InstanceView, JobQuery, JobVersionView,
+    JobView, JoinTokenBody, JoinTokenView, LimitBody, LogQuery, NextQuery, Page, PlanView, PoolBody, PoolView,
+    PreviewBody, PreviewView, QuarantineView, ReadyView, ReplayBody, ReplayView, ResolveBody, SessionBody, SessionView,
+    SetupBody, SetupView, StatsQuery, StatsView, TokenBody, TokenCreatedView, TokenView, TriggerBody, VerifyQuery,
+    VerifyView, VersionView, WhyView,
 };
 use wire::routes;
 
@@ -29,8 +29,8 @@ impl Client {
         self.call(routes::JOB_SHOW, &[name]).json().await
     }
 
-    pub async fn delete_job(&self, name: &str) -> std::result::Result<(), Error> {
-        self.call(routes::JOB_DELETE, &[name]).send().await.map(drop)
+    pub async fn delete_job(&self, name: &str, query: &DeleteQuery) -> std::result::Result<(), Error> {
+        self.call(routes::JOB_DELETE, &[name]).query(query).send().await.map(drop)
     }
 
     /// The same key with the same request gives the same instance, however often it is sent.

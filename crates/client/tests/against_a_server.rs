@@ -97,7 +97,7 @@ async fn a_trigger_whose_answer_was_lost_is_sent_again_under_the_same_key() {
 async fn a_deletion_whose_answer_was_lost_is_not_sent_again() {
     // The second answer is there for a client that wrongly tries again.
     let server = script(vec![String::new(), json("{}")]);
-    let error = connect(&server).delete_job("a").await.unwrap_err();
+    let error = connect(&server).delete_job("a", &Default::default()).await.unwrap_err();
     assert_eq!(error.code(), "E0801");
     assert_eq!(server.seen.lock().unwrap().len(), 1);
 }

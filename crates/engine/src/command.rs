@@ -30,6 +30,7 @@ impl Shard {
             Command::Rerun { instance, rule } => self.rerun(*instance, rule, by, now, out),
             Command::Resolve { instance, verdict } => self.resolve(instance, verdict, by, now, out),
             Command::Why { subject } => self.explain(subject, now),
+            Command::Followers { job } => Ok(Reply::Followers(self.followers.get(&job).cloned().unwrap_or_default())),
             Command::PutAgent { agent } => {
                 out.change(Change::AgentPut(agent.clone()));
                 self.enlist(Arc::from(agent));

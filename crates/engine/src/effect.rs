@@ -109,6 +109,7 @@ pub enum Reply {
         planned: Option<Timestamp>,
     },
     Why(WhyReply),
+    Followers(Vec<JobId>),
 }
 
 #[derive(Clone, Debug, PartialEq)]

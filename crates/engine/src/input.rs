@@ -103,6 +103,10 @@ pub enum Command {
     Why {
         subject: Subject,
     },
+    /// Which jobs run after this one?
+    Followers {
+        job: JobId,
+    },
     PutAgent {
         agent: Box<AgentRecord>,
     },

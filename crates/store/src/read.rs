@@ -15,6 +15,8 @@ pub trait Reads: Send + Sync {
     fn jobs(&self, filter: &JobFilter, by: Instant) -> Result<Vec<JobRecord>, StoreError>;
     fn job(&self, id: JobId, by: Instant) -> Result<Option<JobRecord>, StoreError>;
     fn job_named(&self, tenant: TenantId, name: &str, by: Instant) -> Result<Option<JobRecord>, StoreError>;
+    /// The job that last had this name, if it is gone and its history is not.
+    fn job_once_named(&self, tenant: TenantId, name: &str, by: Instant) -> Result<Option<JobId>, StoreError>;
     /// Newest first.
     fn versions(&self, job: JobId, by: Instant) -> Result<Vec<VersionRecord>, StoreError>;
     fn version(&self, id: VersionId, by: Instant) -> Result<Option<StoredVersion>, StoreError>;

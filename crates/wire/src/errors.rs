@@ -59,6 +59,7 @@ catalogue! {
     NamedTwice       "E0214" 422 "two jobs in one call have the same name" "Give each job its own name.";
     BadPolicy        "E0215" 422 "a policy cannot be used" "Mend the value; the message names what is allowed.";
     BadCall          "E0216" 422 "the HTTP call cannot be used" "Give an absolute http or https URL and a known method.";
+    PastOnce         "E0217" 422 "the only planned time has passed" "Name a time to come, or leave `once` out and start it with `duly job trigger NAME`.";
 
     // E03: jobs
     NoSuchJob        "E0301" 404 "there is no such job" "List the jobs with `duly job list`; names are exact.";
@@ -68,6 +69,7 @@ catalogue! {
     NotHeld          "E0305" 409 "the job is not held in quarantine" "Nothing needs to be done.";
     AlreadyPlanned   "E0306" 409 "there is an instance for that planned time already" "Rerun that instance, or give another planned time.";
     NoSuchVersion    "E0307" 404 "there is no such version of the job" "List them with `duly job versions NAME`.";
+    JobFollowed      "E0308" 409 "other jobs follow this one" "Let them follow another job or delete them first, or repeat with --force (force=true): then nothing starts them any more.";
 
     // E04: instances
     NoSuchInstance   "E0401" 404 "there is no such instance" "List them with `duly instance list`; old ones are dropped when their time to be kept is over.";

@@ -62,7 +62,8 @@ endpoints! {
         .says("Create, change and delete jobs so that they are as sent; with `dry_run`, only say what would be done")
         .body::<ApplyBody>().json::<PlanView>().may(JOB_FAULTS) }
     JobShow JOB_SHOW { => |s| s.says("One job with its whole body").json::<JobView>().may(&[Code::NoSuchJob]) }
-    JobDelete JOB_DELETE { => |s| s.says("Delete a job; its history stays").nothing().may(&[Code::NoSuchJob]) }
+    JobDelete JOB_DELETE { => |s| s.says("Delete a job; its history stays").query::<DeleteQuery>()
+        .nothing().may(&[Code::NoSuchJob, Code::JobFollowed]) }
     JobTrigger JOB_TRIGGER { => |s| s.says("Make an instance now; answered when it is on disk")
         .optional_body::<TriggerBody>().created::<InstanceView>()
         .may(&[Code::NoSuchJob, Code::JobDisabled, Code::JobHeld, Code::AlreadyPlanned, Code::KeyReused, Code::BadTime, Code::OverSize]) }

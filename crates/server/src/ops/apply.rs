@@ -1,6 +1,6 @@
 //! Makes jobs as they are sent: a plan first, then all of it, leaders before those who follow them.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use engine::input::JobDraft;
@@ -26,13 +26,31 @@ impl Desk {
             return Err(Problem::new(Code::TooLarge, detail).into());
         }
         let prune = body.prune.then_some(body.prune_folder);
-        let made = self.read(move |reads, by| plan::make(reads, tenant, bodies, prune, by)).await?;
+        let now = self.clock.now();
+        let made = self.read(move |reads, by| plan::make(reads, tenant, bodies, prune, now, by)).await?;
         let plan = made.map_err(|faults| Problem::of_faults(Code::BadJobs, faults))?;
-        let items = items(&plan);
+        let items = self.items(&plan).await?;
         if !body.dry_run {
             self.carry_out(tenant, plan, by).await?;
         }
         Ok(PlanView { applied: !body.dry_run, items })
+    }
+
+    async fn items(&self, plan: &Plan) -> Done<Vec<PlanItem>> {
+        let mut items: Vec<PlanItem> = plan.wishes.iter().map(|wish| wish.item.clone()).collect();
+        // What goes too, or follows another from now on, does not miss it.
+        let gone: BTreeSet<&str> = plan.deletions.iter().map(|record| record.name.as_str()).collect();
+        let wished: BTreeMap<&str, Option<&str>> =
+            plan.wishes.iter().map(|wish| (wish.body.job.as_str(), wish.body.follows())).collect();
+        for record in &plan.deletions {
+            let mut followers = self.followers(record.id).await?;
+            followers.retain(|name| {
+                let follows = wished.get(name.as_str()).copied().unwrap_or(Some(&record.name));
+                !gone.contains(name.as_str()) && follows == Some(record.name.as_str())
+            });
+            items.push(PlanItem::delete(&record.name, followers));
+        }
+        Ok(items)
     }
 
     async fn carry_out(&self, tenant: TenantId, plan: Plan, by: Actor) -> Done<()> {
@@ -163,11 +181,6 @@ fn rule(body: &JobBody, leaders: &BTreeMap<String, JobId>) -> Done<(Arc<Compiled
     let task = serde_json::to_vec(&parts.task).expect("a task is plain data");
     let rule = Compiled::new(parts.rule).map_err(|error| super::refused::trigger_fault(&error).alone())?;
     Ok((rule, task))
-}
-
-fn items(plan: &Plan) -> Vec<PlanItem> {
-    let deleted = plan.deletions.iter().map(|record| PlanItem::delete(&record.name));
-    plan.wishes.iter().map(|wish| wish.item.clone()).chain(deleted).collect()
 }
 
 /// What became of the single jobs.

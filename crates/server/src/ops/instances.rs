@@ -18,7 +18,7 @@ impl Desk {
     pub(crate) async fn list_instances(&self, tenant: TenantId, query: InstanceQuery) -> Done<Page<InstanceView>> {
         let limit = Page::<InstanceView>::limit(query.limit)?;
         let job = match &query.job {
-            Some(name) => Some(self.job(tenant, name).await?.id),
+            Some(name) => Some(self.job_past_or_present(tenant, name).await?),
             None => None,
         };
         let filter = InstanceFilter {
@@ -101,6 +101,22 @@ pub(crate) fn no_instance(id: InstanceId) -> Refused {
     Problem::new(Code::NoSuchInstance, format!("there is no instance {id}")).into()
 }
 
+/// What was written down with an agent's number is read with its name, as long as it has one.
+pub(super) fn name_agents(text: &str, agents: &BTreeMap<AgentId, String>) -> String {
+    const WORD: &str = "agent ";
+    let mut named = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some(at) = rest.find(WORD) {
+        let (before, after) = rest.split_at(at + WORD.len());
+        named.push_str(before);
+        let digits = after.len() - after.trim_start_matches(|c: char| c.is_ascii_digit()).len();
+        let name = after[..digits].parse().ok().and_then(|number| agents.get(&AgentId(number)));
+        named.push_str(name.map_or(&after[..digits], String::as_str));
+        rest = &after[digits..];
+    }
+    named + rest
+}
+
 /// The verdict of the newest attempt, where the reason tells more than the state.
 fn current(shown: &InstanceView) -> AttemptView {
     let mut view = AttemptView::current(shown);
@@ -146,6 +162,10 @@ fn view(
 ) -> Result<InstanceView, StoreError> {
     let agent = instance.target.and_then(|agent| agents.get(&agent)).map(String::as_str);
     let mut view = InstanceView::new(instance, jobs.get(&instance.job).map_or("", String::as_str), agent);
+    view.why = view.why.map(|why| name_agents(&why, agents));
+    if let Some(uncertain) = &mut view.uncertain {
+        uncertain.why = name_agents(&uncertain.why, agents);
+    }
     if matches!(instance.state, State::Failed | State::Dead | State::Skipped | State::Stopped | State::Forced) {
         view.reason = reads.ending(instance.id, by)?.and_then(|ending| reason(&ending));
     }
@@ -173,4 +193,18 @@ fn reason(ending: &Ending) -> Option<String> {
         Ending::Forced(by) => return Some(format!("forced by {}", by.0)),
     };
     Some(word.into())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn agents_are_told_by_name() {
+        let agents = BTreeMap::from([(AgentId(3), "box-1".to_owned())]);
+        let told = |text: &str| name_agents(text, &agents);
+        assert_eq!(told("agent 3 cannot be asked"), "agent box-1 cannot be asked");
+        assert_eq!(told("runs on agent 3"), "runs on agent box-1");
+        assert_eq!(told("agent 31, agent 3, no agent is named 3"), "agent 31, agent box-1, no agent is named 3");
+    }
 }

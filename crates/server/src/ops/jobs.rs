@@ -19,6 +19,16 @@ impl Desk {
         found.ok_or_else(|| no_job(name))
     }
 
+    /// The number of a job that is there, or of the last one that was called so.
+    pub(crate) async fn job_past_or_present(&self, tenant: TenantId, name: &str) -> Done<JobId> {
+        let wanted = name.to_owned();
+        let found = self.read(move |reads, by| match reads.job_named(tenant, &wanted, by)? {
+            Some(record) => Ok(Some(record.id)),
+            None => reads.job_once_named(tenant, &wanted, by),
+        });
+        found.await?.ok_or_else(|| no_job(name))
+    }
+
     pub(crate) async fn list_jobs(&self, tenant: TenantId, query: JobQuery) -> Done<Page<JobView>> {
         let limit = Page::<JobView>::limit(query.limit)?;
         let after = query.cursor.as_deref().map(Cursor::job).transpose()?;
@@ -56,10 +66,30 @@ impl Desk {
         Ok(view.await?)
     }
 
-    pub(crate) async fn delete_job(&self, tenant: TenantId, name: &str, by: Actor) -> Done<()> {
+    /// Without force only if nobody follows it.
+    pub(crate) async fn delete_job(&self, tenant: TenantId, name: &str, force: bool, by: Actor) -> Done<()> {
         let job = self.job(tenant, name).await?.id;
+        let followers = if force { Vec::new() } else { self.followers(job).await? };
+        if !followers.is_empty() {
+            let detail = format!("job {name} is followed by {}", told_few(&followers));
+            return Err(Problem::new(Code::JobFollowed, detail).into());
+        }
         self.shard.ask(by, Command::DeleteJob { job }).await?;
         Ok(())
+    }
+
+    /// Names of the jobs that run after this one.
+    pub(crate) async fn followers(&self, job: JobId) -> Done<Vec<String>> {
+        let Reply::Followers(ids) = self.shard.ask(Actor::system(), Command::Followers { job }).await? else {
+            return Ok(Vec::new());
+        };
+        let names = self.read(move |reads, by| {
+            let found = ids.into_iter().map(|id| reads.job(id, by)).collect::<Result<Vec<_>, StoreError>>()?;
+            let mut names: Vec<String> = found.into_iter().flatten().map(|record| record.name).collect();
+            names.sort();
+            Ok(names)
+        });
+        Ok(names.await?)
     }
 
     pub(crate) async fn set_mode(&self, tenant: TenantId, name: &str, mode: JobMode, by: Actor) -> Done<JobView> {
@@ -114,6 +144,16 @@ impl Desk {
             body.mode = None;
         }
         Ok(wire::job::export([&body]))
+    }
+}
+
+/// The first few of many names.
+fn told_few(names: &[String]) -> String {
+    const TOLD: usize = 10;
+    let few = names.iter().take(TOLD).map(String::as_str).collect::<Vec<_>>().join(", ");
+    match names.len().saturating_sub(TOLD) {
+        0 => few,
+        more => format!("{few} and {more} more"),
     }
 }
 

@@ -5,11 +5,11 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use engine::Compiled;
-use model::{JobId, JobRecord, TenantId};
+use model::{JobId, JobRecord, TenantId, Timestamp};
 use store::read::JobFilter;
 use store::{Reads, StoreError};
 use wire::api::{Action, FieldDiff, PlanItem};
-use wire::{Fault, JobBody};
+use wire::{Code, Fault, JobBody, Time};
 
 use super::refused::trigger_fault;
 use super::{chain, jobs};
@@ -35,10 +35,12 @@ pub(super) fn make(
     tenant: TenantId,
     bodies: Vec<JobBody>,
     prune: Option<Option<String>>,
+    now: Timestamp,
     by: Instant,
 ) -> Result<Result<Plan, Vec<Fault>>, StoreError> {
     let mut faults = trigger_faults(&bodies);
     faults.extend(chain::faults(reads, tenant, &bodies, by)?);
+    faults.extend(past_faults(reads, tenant, &bodies, now, by)?);
     if !faults.is_empty() {
         return Ok(Err(faults));
     }
@@ -64,6 +66,37 @@ fn trigger_faults(bodies: &[JobBody]) -> Vec<Fault> {
         }
     }
     faults
+}
+
+/// A single time that has passed would never fire. A file that named it in time may be applied again at any time.
+fn past_faults(
+    reads: &dyn Reads,
+    tenant: TenantId,
+    bodies: &[JobBody],
+    now: Timestamp,
+    by: Instant,
+) -> Result<Vec<Fault>, StoreError> {
+    let mut faults = Vec::new();
+    for (n, body) in bodies.iter().enumerate() {
+        let Some(at) = once(body).filter(|at| *at <= now) else { continue };
+        let kept = match reads.job_named(tenant, &body.job, by)? {
+            Some(record) => once(&jobs::body(reads, &record, by)?),
+            None => None,
+        };
+        if kept != Some(at) {
+            let message = format!("{}: {} has passed; it would never run", body.job, Time::from(at));
+            faults.push(Fault::new(Code::PastOnce, format!("jobs[{n}].once"), message));
+        }
+    }
+    Ok(faults)
+}
+
+fn once(body: &JobBody) -> Option<Timestamp> {
+    body.once.as_ref()?;
+    match body.to_parts(|_| Some(JobId(0))).ok()?.rule.trigger.when {
+        model::When::Once { at } => Some(at),
+        _ => None,
+    }
 }
 
 fn wish(reads: &dyn Reads, tenant: TenantId, body: JobBody, by: Instant) -> Result<Wish, StoreError> {

@@ -115,7 +115,7 @@ impl Desk {
             return Err(Fault::new(Code::BadQuery, "from", "it lies after `to`, or in the future").alone().into());
         }
         let job = match &query.job {
-            Some(name) => Some(self.job(tenant, name).await?.id),
+            Some(name) => Some(self.job_past_or_present(tenant, name).await?),
             None => None,
         };
         let window = Window { from, to, job, now };

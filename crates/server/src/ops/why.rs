@@ -2,16 +2,17 @@
 
 use engine::input::Subject;
 use engine::{Command, Reply, WhyReply};
-use model::{Actor, AgentId, InstanceId, TenantId, Why};
+use model::{Actor, AgentId, InstanceId, JobRecord, TenantId, When, Why};
 use wire::api::{InstanceView, ReasonView, StateWord, UncertainView, WhyView};
 
-use super::{Desk, Done};
+use super::{Desk, Done, instances, jobs};
 
 impl Desk {
     pub(crate) async fn why_job(&self, tenant: TenantId, name: &str) -> Done<WhyView> {
         let job = self.job(tenant, name).await?;
         let reply = self.ask_why(Subject::Job(job.id)).await?;
-        let reasons = reply.why.iter().map(|why| self.reason(why)).collect();
+        let mut reasons: Vec<ReasonView> = reply.why.iter().map(|why| self.reason(why)).collect();
+        reasons.extend(self.lost_leader(&job).await?);
         let next = reply.next.map(Into::into);
         let mut view = WhyView { job: job.name, instance: None, state: None, reasons, next };
         if view.reasons.is_empty() {
@@ -19,6 +20,28 @@ impl Desk {
             view.reasons.push(ReasonView { kind: "idle".into(), text: text.into() });
         }
         Ok(view)
+    }
+
+    /// Says so if the job it follows was deleted.
+    async fn lost_leader(&self, job: &JobRecord) -> Done<Option<ReasonView>> {
+        let rule = job.rule;
+        let lost = self.read(move |reads, by| {
+            let leader = match jobs::compiled(reads, rule, by)?.rule.trigger.when {
+                When::After { job, .. } => job,
+                _ => return Ok(None),
+            };
+            match reads.job(leader, by)? {
+                Some(_) => Ok(None),
+                None => instances::job_name(reads, leader, by).map(Some),
+            }
+        });
+        let gone = |name: String| ReasonView {
+            kind: "leader_gone".into(),
+            text: format!(
+                "it follows {name}, which was deleted: nothing starts it; apply it again to follow another job"
+            ),
+        };
+        Ok(lost.await?.map(gone))
     }
 
     pub(crate) async fn why_instance(&self, id: InstanceId) -> Done<WhyView> {
@@ -82,13 +105,7 @@ impl Desk {
     /// People know agents by name.
     fn reason(&self, why: &Why) -> ReasonView {
         let mut view = ReasonView::from(why);
-        let agent = match why {
-            Why::Ordered { agent, .. } | Why::Running { agent, .. } | Why::Uncertain { agent, .. } => Some(*agent),
-            _ => None,
-        };
-        if let Some(record) = agent.and_then(|agent| self.doorman.agent(agent)) {
-            view.text = view.text.replace(&format!("agent {}", record.id), &format!("agent {}", record.name));
-        }
+        view.text = instances::name_agents(&view.text, &self.agent_names());
         view
     }
 }

@@ -29,7 +29,11 @@ async fn a_job_is_paused_disabled_and_let_go_on() {
     assert_eq!(world.delete("/jobs/a").await.status, 204);
     assert!(world.get("/jobs/a").await.refusal().starts_with("404 E0301"));
     // What it did is still there, under its name.
-    assert_eq!(world.get("/instances").await.good()["items"][0]["job"], "a");
+    for list in ["/instances", "/instances?job=a"] {
+        assert_eq!(world.get(list).await.good()["items"][0]["job"], "a", "{list}");
+    }
+    assert_eq!(world.get("/verify?job=a").await.good()["ok"], true);
+    assert!(world.get("/instances?job=never").await.refusal().starts_with("404 E0301"));
     world.stop().await;
 }
 
@@ -46,5 +50,51 @@ async fn times_are_previewed_in_their_zone() {
     assert!(bad.starts_with("422 E0206 cron: hour field, position 4"), "{bad}");
     expect!["422 E0205 give exactly one of cron, every and once"]
         .assert_eq(&world.post("/preview", json!({})).await.refusal());
+    world.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_time_that_has_passed_is_refused_unless_it_was_there_before() {
+    let world = World::new().await;
+    let past = world.apply("job: x\nonce: 2020-01-01T00:00:00Z\nnoop: true\n").await.refusal();
+    assert!(past.contains("E0217 jobs[0].once: x: 2020-01-01T00:00:00.000000Z has passed"), "{past}");
+    let at = wire::Time::from(world.running.app.clock.now() + model::Span::millis(1500));
+    let file = format!("job: x\nonce: {at}\nnoop: true\n");
+    world.apply(&file).await.good();
+    world.until(async |world: &World| world.get("/jobs/x").await.good()["last"].is_object().then_some(())).await;
+    world.until(async |world: &World| (world.running.app.clock.now() > at.into()).then_some(())).await;
+    assert_eq!(world.apply(&file).await.good()["items"][0]["action"], "same");
+    let other_task = file.replace("noop: true", "sh: date");
+    assert_eq!(world.apply(&other_task).await.good()["items"][0]["action"], "change", "its time is as it was");
+    let moved = world.apply("job: x\nonce: 2020-01-01T00:00:00Z\nnoop: true\n").await.refusal();
+    assert!(moved.contains("jobs[0].once"), "{moved}");
+    world.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_job_that_others_follow_does_not_go_unnoticed() {
+    let world = World::new().await;
+    let lead = "job: lead\nnoop: true\n";
+    let f1 = "job: f1\nafter: lead\nnoop: true\n";
+    world.apply(&format!("{lead}---\n{f1}---\njob: f2\nafter: lead\nnoop: true\n")).await.good();
+    expect!["409 E0308 job lead is followed by f1, f2"].assert_eq(&world.delete("/jobs/lead").await.refusal());
+    // f2 goes with it; f1 stays and is named.
+    let prune = json!({"files": [{"name": "f.yaml", "text": f1}], "prune": true, "dry_run": true});
+    let plan = world.post("/jobs/apply", prune).await.good();
+    let told: Vec<String> = plan["items"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|item| format!("{} {} {}", item["action"], item["job"], item["followers"]))
+        .collect();
+    assert_eq!(told, [r#""same" "f1" null"#, r#""delete" "f2" null"#, r#""delete" "lead" ["f1"]"#]);
+    assert_eq!(world.delete("/jobs/f2").await.status, 204);
+    assert_eq!(world.delete("/jobs/lead?force=true").await.status, 204);
+    let why = world.get("/jobs/f1/why").await.good();
+    assert_eq!(why["reasons"][0]["kind"], "leader_gone", "{why}");
+    assert!(why["reasons"][0]["text"].as_str().unwrap().contains("lead, which was deleted"), "{why}");
+    // Made anew it is another job; applying the follower again binds it.
+    world.apply(&format!("{lead}---\n{f1}")).await.good();
+    assert_eq!(world.get("/jobs/f1/why").await.good()["reasons"][0]["kind"], "idle");
     world.stop().await;
 }

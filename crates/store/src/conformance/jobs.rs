@@ -86,6 +86,8 @@ pub fn a_removed_job_leaves_its_history(bed: &impl Bed) {
     assert_eq!((intervals[0].until, intervals[0].name.as_str()), (Some(at(50)), "a"));
     w.commit([ended(open, model::Ending::Succeeded)]);
     assert_eq!(w.reads.ledger(job.id, T0, at(100), soon()).unwrap().len(), 1);
+    let gone = |name| w.reads.job_once_named(job.tenant, name, soon()).unwrap();
+    assert_eq!((gone(&job.name), gone("never")), (Some(job.id), None));
 }
 
 pub fn two_living_jobs_never_share_a_name(bed: &impl Bed) {

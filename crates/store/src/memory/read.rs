@@ -45,6 +45,14 @@ impl Reads for MemoryStore {
         })
     }
 
+    fn job_once_named(&self, tenant: TenantId, name: &str, _by: Instant) -> Result<Option<JobId>, StoreError> {
+        self.read(|state| {
+            let living = |job| state.intervals.values().any(|other| other.job == job && other.until.is_none());
+            let named = state.intervals.values().filter(|one| one.tenant == tenant && one.name == name);
+            named.filter(|one| !living(one.job)).max_by_key(|one| (one.until, one.job)).map(|one| one.job)
+        })
+    }
+
     fn versions(&self, job: JobId, _by: Instant) -> Result<Vec<VersionRecord>, StoreError> {
         self.read(|state| state.versions.values().rev().filter(|version| version.job == job).cloned().collect())
     }

@@ -43,6 +43,14 @@ impl Reads for SqliteReads {
         })
     }
 
+    fn job_once_named(&self, tenant: TenantId, name: &str, by: Instant) -> Result<Option<JobId>, StoreError> {
+        let text = "select id from job where tenant = ?1 and name = ?2 and removed_at is not null
+                    order by removed_at desc, id desc limit 1";
+        self.with(by, |conn| {
+            Ok(conn.prepare_cached(text)?.query_row(params![tenant.0, name], |row| row.get(0).map(JobId)).optional()?)
+        })
+    }
+
     fn versions(&self, job: JobId, by: Instant) -> Result<Vec<VersionRecord>, StoreError> {
         self.with(by, |conn| {
             let text = "select id, job, rule, task, source, created_at, created_by from job_version

@@ -88,6 +88,9 @@ pub struct PlanItem {
     /// What differs; for a new job, what it says.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub fields: Vec<FieldDiff>,
+    /// Jobs that stay and follow the one that goes: nothing starts them any more.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub followers: Vec<String>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
@@ -123,7 +126,12 @@ impl PlanView {
 
 impl PlanItem {
     pub fn create(new: &JobBody) -> PlanItem {
-        PlanItem { job: new.job.clone(), action: Action::Create, fields: between(None, Some(new)) }
+        PlanItem {
+            job: new.job.clone(),
+            action: Action::Create,
+            fields: between(None, Some(new)),
+            followers: Vec::new(),
+        }
     }
 
     /// A body that does not say its mode leaves the job's as it is.
@@ -133,11 +141,11 @@ impl PlanItem {
         let new = JobBody { mode: Some(new.mode.unwrap_or(mode)), ..new.clone() };
         let fields = between(Some(&old), Some(&new));
         let action = if fields.is_empty() { Action::Same } else { Action::Change };
-        PlanItem { job: new.job, action, fields }
+        PlanItem { job: new.job, action, fields, followers: Vec::new() }
     }
 
-    pub fn delete(name: &str) -> PlanItem {
-        PlanItem { job: name.into(), action: Action::Delete, fields: Vec::new() }
+    pub fn delete(name: &str, followers: Vec<String>) -> PlanItem {
+        PlanItem { job: name.into(), action: Action::Delete, fields: Vec::new(), followers }
     }
 }
 

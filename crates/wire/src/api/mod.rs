@@ -25,7 +25,8 @@ pub use instance::{
     StateWord, StoppingView, UncertainView, UsageView,
 };
 pub use job::{
-    FireView, JobQuery, JobVersionView, JobView, LastView, NextQuery, PreviewBody, PreviewView, TriggerBody,
+    DeleteQuery, FireView, JobQuery, JobVersionView, JobView, LastView, NextQuery, PreviewBody, PreviewView,
+    TriggerBody,
 };
 pub use page::{Cursor, Page};
 pub use system::{

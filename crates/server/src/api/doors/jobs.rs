@@ -6,8 +6,8 @@ use axum::http::{StatusCode, header};
 use axum::response::IntoResponse;
 use model::JobMode;
 use wire::api::{
-    ApplyBody, InstanceView, JobQuery, JobVersionView, JobView, NextQuery, Page, PlanView, PreviewBody, PreviewView,
-    TriggerBody, WhyView,
+    ApplyBody, DeleteQuery, InstanceView, JobQuery, JobVersionView, JobView, NextQuery, Page, PlanView, PreviewBody,
+    PreviewView, TriggerBody, WhyView,
 };
 
 use super::super::endpoint::*;
@@ -38,8 +38,13 @@ pub(crate) async fn show(who: Caller<JobShow>, State(desk): State<Desk>, Named(n
     Ok(Json(desk.show_job(who.tenant(), &name).await?))
 }
 
-pub(crate) async fn delete(who: Caller<JobDelete>, State(desk): State<Desk>, Named(name): Name) -> Nothing {
-    desk.delete_job(who.tenant(), &name, who.actor()).await?;
+pub(crate) async fn delete(
+    who: Caller<JobDelete>,
+    State(desk): State<Desk>,
+    Named(name): Name,
+    Query(query): Query<DeleteQuery>,
+) -> Nothing {
+    desk.delete_job(who.tenant(), &name, query.force.unwrap_or(false), who.actor()).await?;
     Ok(StatusCode::NO_CONTENT)
 }
 
