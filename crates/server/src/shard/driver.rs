@@ -9,6 +9,7 @@ use model::{Actor, ShardId, Timestamp};
 use store::{Reads, Store, StoreError};
 use tokio::sync::oneshot;
 
+use super::complaint::Complaint;
 use super::keeper::{Keeper, Trouble};
 use super::load;
 use super::release::{Answers, Outlets, prepare, release};
@@ -131,6 +132,7 @@ pub fn start(
         callers: 0,
         progress: Arc::clone(&progress),
         send_again_at: None,
+        complaint: Complaint::default(),
         reloading: false,
         stopping: None,
         stop_by: None,
@@ -179,6 +181,7 @@ struct Driver {
     callers: u64,
     progress: Arc<Progress>,
     send_again_at: Option<(Instant, Wish)>,
+    complaint: Complaint,
     /// A load is under way: nothing is told or released until it is done.
     reloading: bool,
     stopping: Option<oneshot::Sender<()>>,
@@ -317,6 +320,9 @@ impl Driver {
         match written {
             Written::Commit(Ok(answers)) => {
                 *self.progress.trouble.lock() = None;
+                if let Some((lasted, tries)) = self.complaint.over(Instant::now()) {
+                    tracing::info!(?lasted, tries, "the store takes writes again");
+                }
                 let (commit, effects, trouble) = self.keeper.committed(answers, self.clock.now());
                 prepare(&commit, &*self.outlets);
                 self.ring.push(commit);
@@ -324,8 +330,7 @@ impl Driver {
                 trouble.map_or(Ok(()), |trouble| self.meet(trouble))
             }
             Written::Commit(Err(error)) => {
-                tracing::warn!(%error, "a commit did not go through");
-                *self.progress.trouble.lock() = Some(error.to_string());
+                self.complain(&error, "a commit did not go through");
                 let trouble = self.keeper.failed(error);
                 self.meet(trouble)
             }
@@ -360,9 +365,16 @@ impl Driver {
         }
     }
 
-    fn wait_and(&mut self, wish: Wish, error: &StoreError) -> Result<(), String> {
-        tracing::warn!(%error, "the store does not answer; trying again");
+    /// Tries follow each other five times a second: not each of them is worth a line.
+    fn complain(&mut self, error: &dyn std::fmt::Display, what: &str) {
+        if let Some(tries) = self.complaint.failed(Instant::now()) {
+            tracing::warn!(%error, tries, "{what}; said once a minute while it lasts");
+        }
         *self.progress.trouble.lock() = Some(error.to_string());
+    }
+
+    fn wait_and(&mut self, wish: Wish, error: &StoreError) -> Result<(), String> {
+        self.complain(error, "the store does not answer");
         self.send_again_at = Some((Instant::now() + SEND_AGAIN_AFTER, wish));
         Ok(())
     }

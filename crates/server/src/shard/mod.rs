@@ -1,5 +1,6 @@
 //! The shell around the engine: gathers inputs, steps, commits, releases. It has no opinions.
 
+mod complaint;
 mod driver;
 pub mod keeper;
 mod load;
