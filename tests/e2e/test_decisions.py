@@ -339,6 +339,8 @@ def test_verify_knows_the_first_of_a_chain(shared):
     shared.apply("job: short_chain\ndelay: 300ms\nnoop: true\n")
     eventually(lambda: len(shared.instances("short_chain", state="succeeded")) >= 2, "two links of the chain")
     shared.run("job", "pause", "short_chain", check=True)
+    checked = shared.json("verify", "--job", "short_chain")
+    assert checked["times"] == checked["fired"] > 0, checked
     found = [f for f in shared.verify()["findings"] if f["job"] == "short_chain"]
     assert not found, found
 

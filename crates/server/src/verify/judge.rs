@@ -124,7 +124,12 @@ impl Judge<'_> {
             let planned = plan.times.binary_search(&entry.planned).is_ok();
             // What a person stopped ahead of its time stays in the books, even if the job changed before it came.
             let stopped_ahead = entry.state == State::Stopped;
-            if !planned && !stopped_ahead && !plan.is_by_events(entry.planned) {
+            let by_events = plan.is_by_events(entry.planned);
+            if !planned && by_events {
+                // Its time was found when the one before it ended: no plan could have counted it.
+                tally.times += 1;
+            }
+            if !planned && !stopped_ahead && !by_events {
                 let message = format!("instance {} is for a time the trigger does not name", entry.instance);
                 found(self.finding(FindingKind::Unplanned, Some(entry.planned), Some(entry.instance.0), message));
             }
