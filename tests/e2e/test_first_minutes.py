@@ -163,11 +163,15 @@ def test_exit_codes_mean_something(shared):
 
 def test_faults_of_a_job_file_are_told_together_with_their_place(shared):
     path = shared.root / "faulty.yaml"
-    path.write_text("job: one\nsh: true\ntimeout: soon\n---\njob: two\nnoop: true\nsh: true\n")
+    path.write_text("job: one\nsh: true\ntimeout: soon\n---\njob: two\nnoop: true\nsh: true\n"
+                    '---\njob: three\nnoop: true\ncron: "0 61 * * * ?"\nstop_grace: often\n---\njob: four\nnop: true\n')
     done = shared.run("job", "apply", "-f", path, "--yes")
-    assert done.returncode != 0
-    for words in ("faulty.yaml", "timeout line 3", "given together", "2 things are wrong"):
+    assert done.returncode == 2
+    for words in ("faulty.yaml", "timeout line 3", "given together", "minute field", "cron line 11", "stop_grace line 12",
+                  "no key `nop`", "5 things are wrong"):
         assert words in done.stderr, (words, done.stderr)
+    told = [int(n) for n in re.findall(r" line (\d+)", done.stderr)]
+    assert told == sorted(told), done.stderr
     path.write_text('job: one\nnoop: true\n---\njob: two\nnoop: true\ncron: "0 61 * * * ?"\n')
     done = shared.run("job", "apply", "-f", path, "--yes")
     assert done.returncode != 0 and "minute" in done.stderr and "line 6" in done.stderr, done.stderr

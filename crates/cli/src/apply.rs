@@ -4,8 +4,9 @@ use std::path::PathBuf;
 
 use clap::Args;
 use wire::api::{Action, ApplyBody, PlanView};
+use wire::{Code, Fault};
 
-use crate::failure::{Done, Failure};
+use crate::failure::{Done, Failure, USAGE};
 use crate::files::Loaded;
 use crate::out::spinner;
 use crate::{Session, plan};
@@ -39,7 +40,10 @@ pub(crate) enum Consent {
 
 impl Session<'_> {
     pub(crate) async fn apply(&self, args: ApplyArgs) -> Done {
-        let loaded = Loaded::read(&args.file)?;
+        let (loaded, faults) = Loaded::read(&args.file)?;
+        if !faults.is_empty() {
+            return Err(self.all_faults(&loaded, faults).await);
+        }
         let consent = match (args.yes, args.dry_run) {
             (true, _) => Consent::Given,
             (false, true) => Consent::OnlyShow,
@@ -78,6 +82,24 @@ impl Session<'_> {
         Ok(())
     }
 
+    /// What is wrong is told together: the server sees more than we do, in jobs that could be read.
+    async fn all_faults(&self, loaded: &Loaded, mut faults: Vec<Fault>) -> Failure {
+        let body = ApplyBody { jobs: loaded.jobs.clone(), dry_run: true, ..ApplyBody::default() };
+        if let Err(failure) = self.send(loaded, &body, "looking for more").await {
+            let is_known = |other: &Fault, faults: &[Fault]| {
+                faults.iter().any(|fault| (&fault.path, &fault.code) == (&other.path, &other.code))
+            };
+            for fault in failure.problem.errors {
+                // The job it follows may be the one that could not be read.
+                if fault.code != Code::NoSuchReference.as_str() && !is_known(&fault, &faults) {
+                    faults.push(fault);
+                }
+            }
+        }
+        faults.sort_by(|a, b| (file_of(a), a.line).cmp(&(file_of(b), b.line)));
+        Failure::of_faults(Code::BadJobs, faults, USAGE)
+    }
+
     async fn send(&self, loaded: &Loaded, body: &ApplyBody, words: &str) -> Result<client::Answer<PlanView>, Failure> {
         let turning = spinner(words);
         let answer = self.client.apply(body).await;
@@ -89,6 +111,10 @@ impl Session<'_> {
             failure
         })
     }
+}
+
+fn file_of(fault: &Fault) -> &str {
+    fault.path.split(": ").next().unwrap_or_default()
 }
 
 fn told(planned: &PlanView, session: &Session<'_>) -> String {

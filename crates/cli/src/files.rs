@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use wire::job::{self, JobBody, check};
 use wire::{Code, Fault};
 
-use crate::failure::{Failure, USAGE};
+use crate::failure::Failure;
 
 /// All jobs of a call, and the files they came from.
 #[derive(Debug, Default)]
@@ -25,7 +25,8 @@ struct File {
 
 impl Loaded {
     /// Files, folders (their YAML and JSON files, recursively) or `-` for standard input.
-    pub(crate) fn read(paths: &[PathBuf]) -> Result<Loaded, Failure> {
+    /// What could be read, and what is wrong with it.
+    pub(crate) fn read(paths: &[PathBuf]) -> Result<(Loaded, Vec<Fault>), Failure> {
         let mut loaded = Loaded::default();
         let mut faults = Vec::new();
         for path in find(paths)? {
@@ -33,23 +34,20 @@ impl Loaded {
             let folder = path.parent().unwrap_or(Path::new("")).to_path_buf();
             faults.extend(loaded.add(path.display().to_string(), text, &folder));
         }
-        if faults.is_empty() { Ok(loaded) } else { Err(Failure::of_faults(Code::BadJobs, faults, USAGE)) }
+        Ok((loaded, faults))
     }
 
     /// Adds one file; script files are looked for beside it. Answers with what is wrong.
     pub(crate) fn add(&mut self, name: String, text: String, folder: &Path) -> Vec<Fault> {
         let file = self.files.len();
         let json = name.ends_with(".json");
-        let parsed = if json { job::parse_json(&text) } else { parse_with_scripts(&text, folder) };
+        let read = if json { job::read_file(&name, &text) } else { read_with_scripts(&text, folder) };
         self.files.push(File { name, text });
-        match parsed {
-            Ok(jobs) => {
-                self.origins.extend((0..jobs.len()).map(|n| (file, n)));
-                self.jobs.extend(jobs);
-                Vec::new()
-            }
-            Err(faults) => faults.into_iter().map(|fault| self.in_file(file, fault)).collect(),
+        for (n, job) in read.jobs {
+            self.origins.push((file, n));
+            self.jobs.push(job);
         }
+        read.faults.into_iter().map(|fault| self.in_file(file, fault)).collect()
     }
 
     /// A fault the server found in `jobs[n]`, told in terms of the file it came from.
@@ -76,18 +74,17 @@ impl Loaded {
 }
 
 /// Script files are read first: a job that names one is checked with its text.
-fn parse_with_scripts(text: &str, folder: &Path) -> Result<Vec<JobBody>, Vec<Fault>> {
-    let mut jobs = job::parse_yaml_unchecked(text)?;
-    let mut faults = Vec::new();
-    for (n, body) in jobs.iter_mut().enumerate() {
-        if let Err(fault) = body.inline_files(|key, file| read_script(key, &folder.join(file))) {
-            faults.push(job::locate(text, n, *fault).below(&format!("jobs[{n}]")));
-            continue;
-        }
-        let found = body.check().into_iter();
-        faults.extend(found.map(|fault| job::locate(text, n, fault).below(&format!("jobs[{n}]"))));
+fn read_with_scripts(text: &str, folder: &Path) -> job::Read {
+    let mut read = job::read_yaml_unchecked(text);
+    for (n, body) in &mut read.jobs {
+        let found = match body.inline_files(|key, file| read_script(key, &folder.join(file))) {
+            Err(fault) => vec![*fault],
+            Ok(()) => body.check(),
+        };
+        let placed = found.into_iter().map(|fault| job::locate(text, *n, fault).below(&format!("jobs[{n}]")));
+        read.faults.extend(placed);
     }
-    if faults.is_empty() { Ok(jobs) } else { Err(faults) }
+    read
 }
 
 fn read_script(key: &str, path: &Path) -> Result<String, Box<Fault>> {
@@ -154,6 +151,7 @@ fn cannot_read(path: &Path, error: &std::io::Error) -> Failure {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::failure::USAGE;
     use crate::out::Out;
 
     #[test]
@@ -168,7 +166,8 @@ mod tests {
         write("b.py", "print(1)\n");
         write("sub/a.yml", "job: a\nnoop: true\n---\njob: c\nevery: 5s\nnoop: true\n");
         write("notes.txt", "not: a job");
-        let loaded = Loaded::read(&[folder.path().into()]).unwrap();
+        let (loaded, faults) = Loaded::read(&[folder.path().into()]).unwrap();
+        assert_eq!(faults, []);
         let names: Vec<&str> = loaded.jobs.iter().map(|job| job.job.as_str()).collect();
         assert_eq!(names, ["b", "a", "c"]);
 
@@ -178,7 +177,8 @@ mod tests {
 
         write("sub/a.yml", "job: a\nnop: true\n");
         write("b.yaml", "job: b\npython: { file: gone.py }\n");
-        let failure = Loaded::read(&[folder.path().into()]).unwrap_err();
+        let (_, faults) = Loaded::read(&[folder.path().into()]).unwrap();
+        let failure = Failure::of_faults(Code::BadJobs, faults, USAGE);
         let shown = failure.render(&Out::plain("2026-11-15T10:00:00Z"));
         let shown = shown.replace(&folder.path().display().to_string(), "DIR");
         expect_test::expect![[r#"

@@ -174,11 +174,13 @@ async fn a_fault_the_server_finds_is_shown_in_the_file() {
 }
 
 #[tokio::test]
-async fn a_faulty_file_never_reaches_the_server() {
+async fn of_a_faulty_file_the_server_is_only_asked_what_else_is_wrong() {
     let file = job_file("job: a\nretry: { times: 3, delay: 1x }\nnoop: true\n");
     let server = serve(&[]);
     let (code, words) = server.run(&["job", "apply", "-f", file.path().to_str().unwrap(), "--yes"]).await;
-    assert_eq!((code, server.seen().len()), (2, 0));
+    let seen = server.seen();
+    assert_eq!((code, seen.len()), (2, 1));
+    assert!(seen[0].starts_with("POST /api/v1/jobs/apply ") && seen[0].ends_with(r#""dry_run":true}"#), "{seen:?}");
     assert!(words.starts_with("error[E0208]: \"1x\" is not a duration\n"), "{words}");
 }
 

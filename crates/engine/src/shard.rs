@@ -56,6 +56,8 @@ pub struct Shard {
     pub(crate) long_round: Option<JobId>,
     /// Times beyond the horizon that have their instance already, because somebody named them.
     pub(crate) taken: FxHashMap<JobId, Vec<Timestamp>>,
+    /// The horizon this shard was loaded with.
+    pub(crate) loaded_to: Timestamp,
     /// Jobs in quarantine whose plan nobody has dared to ask.
     pub(crate) unasked: FxHashSet<JobId>,
     /// Instances made late under a number promised before a crash.
@@ -80,7 +82,7 @@ pub struct Loaded {
     pub agents: Vec<model::AgentRecord>,
     pub pools: Vec<model::PoolRecord>,
     pub global_limit: Option<u32>,
-    pub held: Vec<crate::jobs::HeldJob>,
+    pub held: Vec<(JobId, String)>,
     /// Broadcasts under way: how many of their shards have failed.
     pub spread_failures: Vec<(model::InstanceId, u32)>,
 }
@@ -109,6 +111,7 @@ impl Shard {
             unwritten: BTreeMap::new(),
             long_round: None,
             taken: FxHashMap::default(),
+            loaded_to: horizon,
             unasked: FxHashSet::default(),
             adopted: FxHashSet::default(),
             cut_chains: Vec::new(),
@@ -119,14 +122,10 @@ impl Shard {
             shard.enlist(std::sync::Arc::new(record));
         }
         shard.jobs.reserve(loaded.jobs.len());
-        let mut held: FxHashMap<JobId, crate::jobs::HeldJob> = FxHashMap::default();
-        for one in loaded.held {
-            // Held more than once, it is held since the first time.
-            held.entry(one.job).or_insert(one);
-        }
+        let held: FxHashMap<JobId, String> = loaded.held.into_iter().collect();
         for job in loaded.jobs {
-            let held = held.remove(&job.id);
-            shard.admit_loaded_job(job, held, now);
+            let why = held.get(&job.id).cloned();
+            shard.admit_loaded_job(job, why, now);
         }
         shard.reopen_loaded(loaded.open, loaded.spread_failures, now);
         shard.resume_planning();

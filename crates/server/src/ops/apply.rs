@@ -20,14 +20,14 @@ const JOBS_MAX: usize = 20_000;
 
 impl Desk {
     pub(crate) async fn apply(&self, tenant: TenantId, body: ApplyBody, by: Actor) -> Done<PlanView> {
-        let bodies = body.read().map_err(|faults| Problem::of_faults(Code::BadJobs, faults))?;
+        let (bodies, faults) = body.read(plan::trigger_fault_of);
         if bodies.len() > JOBS_MAX {
             let detail = format!("{} jobs in one call; at most {JOBS_MAX} are taken", bodies.len());
             return Err(Problem::new(Code::TooLarge, detail).into());
         }
         let prune = body.prune.then_some(body.prune_folder);
         let now = self.clock.now();
-        let made = self.read(move |reads, by| plan::make(reads, tenant, bodies, prune, now, by)).await?;
+        let made = self.read(move |reads, by| plan::make(reads, tenant, bodies, faults, prune, now, by)).await?;
         let plan = made.map_err(|faults| Problem::of_faults(Code::BadJobs, faults))?;
         let items = self.items(&plan).await?;
         if !body.dry_run {

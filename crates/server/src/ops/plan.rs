@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use engine::Compiled;
-use model::{JobId, JobRecord, TenantId, Timestamp};
+use model::{JobId, JobRecord, Rule, TenantId, Timestamp};
 use store::read::JobFilter;
 use store::{Reads, StoreError};
 use wire::api::{Action, FieldDiff, PlanItem};
@@ -29,17 +29,21 @@ pub(super) struct Plan {
     pub(super) deletions: Vec<JobRecord>,
 }
 
-/// All faults at once, or the whole plan.
+/// All faults at once, those found before among them, or the whole plan.
 pub(super) fn make(
     reads: &dyn Reads,
     tenant: TenantId,
     bodies: Vec<JobBody>,
+    mut faults: Vec<Fault>,
     prune: Option<Option<String>>,
     now: Timestamp,
     by: Instant,
 ) -> Result<Result<Plan, Vec<Fault>>, StoreError> {
-    let mut faults = trigger_faults(&bodies);
-    faults.extend(chain::faults(reads, tenant, &bodies, by)?);
+    let unreadable = |fault: &Fault| [Code::BadText, Code::BadShape].iter().any(|code| fault.code == code.as_str());
+    // A leader that seems to be missing may be the job that could not be read.
+    if !faults.iter().any(unreadable) {
+        faults.extend(chain::faults(reads, tenant, &bodies, by)?);
+    }
     faults.extend(past_faults(reads, tenant, &bodies, now, by)?);
     if !faults.is_empty() {
         return Ok(Err(faults));
@@ -52,20 +56,12 @@ pub(super) fn make(
     Ok(Ok(Plan { wishes: wishes?, deletions }))
 }
 
-fn trigger_faults(bodies: &[JobBody]) -> Vec<Fault> {
-    let fault_of = |body: &JobBody| match body.to_parts(|_| Some(JobId(0))) {
-        Err(faults) => faults,
-        Ok(parts) => Compiled::new(parts.rule).err().map(|error| trigger_fault(&error)).into_iter().collect(),
-    };
-    let mut faults = Vec::new();
-    for (n, body) in bodies.iter().enumerate() {
-        for fault in fault_of(body) {
-            // Jobs of many files are numbered through: the name says which one it is.
-            let message = format!("{}: {}", body.job, fault.message);
-            faults.push(Fault { message, ..fault.below(&format!("jobs[{n}]")) });
-        }
-    }
-    faults
+/// What only the engine sees in a trigger, whatever else is wrong with the job.
+pub(super) fn trigger_fault_of(body: &JobBody) -> Option<Fault> {
+    let error = Compiled::new(Rule { trigger: body.trigger()?, ..Rule::default() }).err()?;
+    // Jobs of many files are numbered through: the name says which one it is.
+    let fault = trigger_fault(&error);
+    Some(Fault { message: format!("{}: {}", body.job, fault.message), ..fault })
 }
 
 /// A single time that has passed would never fire. A file that named it in time may be applied again at any time.

@@ -55,7 +55,7 @@ async fn all_faults_are_told_and_nothing_is_done() {
     let yaml = "job: good\nnoop: true\n---\njob: odd\ncron: \"0 0 25 * * ?\"\nnoop: true\n---\njob: lost\nafter: nobody\nnoop: true\n---\njob: p\nafter: q\nnoop: true\n---\njob: q\nafter: p\nnoop: true\n";
     expect![[r#"
         422 E0203 4 things are wrong
-          E0206 jobs[1].cron: odd: hour field, position 4: 25 is above 23
+          E0206 jobs.yaml: jobs[1].cron: odd: hour field, position 4: 25 is above 23
           E0212 jobs[2].after: lost: there is no job "nobody"
           E0213 jobs[3].after: p would follow itself
           E0213 jobs[4].after: q would follow itself"#]]

@@ -42,21 +42,22 @@ fn is_false(value: &bool) -> bool {
 }
 
 impl ApplyBody {
-    /// All jobs of the call, or everything that is wrong with them.
-    pub fn read(&self) -> Result<Vec<JobBody>, Vec<Fault>> {
+    /// The jobs of the call that could be read, and everything that is wrong; `judge` adds what only the engine sees.
+    pub fn read(&self, judge: impl Fn(&JobBody) -> Option<Fault>) -> (Vec<JobBody>, Vec<Fault>) {
         let mut all = Vec::new();
         let mut faults = Vec::new();
         for (n, body) in self.jobs.iter().enumerate() {
-            faults.extend(body.check().into_iter().map(|fault| fault.below(&format!("jobs[{n}]"))));
+            let found = body.check().into_iter().chain(judge(body));
+            faults.extend(found.map(|fault| fault.below(&format!("jobs[{n}]"))));
             all.push((format!("jobs[{n}].job"), body.clone()));
         }
         for file in &self.files {
-            let json = file.name.ends_with(".json");
-            match if json { job::parse_json(&file.text) } else { job::parse_yaml(&file.text) } {
-                Ok(jobs) => all.extend(
-                    jobs.into_iter().enumerate().map(|(n, body)| (format!("{}: jobs[{n}].job", file.name), body)),
-                ),
-                Err(found) => faults.extend(found.into_iter().map(|fault| in_file(&file.name, fault))),
+            let read = job::read_file(&file.name, &file.text);
+            faults.extend(read.faults.into_iter().map(|fault| in_file(&file.name, fault)));
+            for (n, body) in read.jobs {
+                let judged = judge(&body).map(|fault| file.place(n, fault).below(&format!("jobs[{n}]")));
+                faults.extend(judged.map(|fault| in_file(&file.name, fault)));
+                all.push((format!("{}: jobs[{n}].job", file.name), body));
             }
         }
         let mut seen = BTreeSet::new();
@@ -65,7 +66,13 @@ impl ApplyBody {
                 faults.push(Fault::new(Code::NamedTwice, path, format!("{} is named twice in this call", body.job)));
             }
         }
-        if faults.is_empty() { Ok(all.into_iter().map(|(_, body)| body).collect()) } else { Err(faults) }
+        (all.into_iter().map(|(_, body)| body).collect(), faults)
+    }
+}
+
+impl FileBody {
+    fn place(&self, n: usize, fault: Fault) -> Fault {
+        if self.name.ends_with(".json") { fault } else { job::locate(&self.text, n, fault) }
     }
 }
 
@@ -229,7 +236,7 @@ mod tests {
             ],
             ..ApplyBody::default()
         };
-        let faults = body.read().unwrap_err();
+        let (_, faults) = body.read(|_| None);
         let told: Vec<String> = faults.iter().map(|f| format!("{} {}", f.code, f.path)).collect();
         let expected = ["E0202 y.yaml: jobs[0]", "E0208 z.json: jobs[0].timeout", "E0214 x.yaml: jobs[1].job"];
         assert_eq!(told, expected);

@@ -15,7 +15,7 @@ mod when;
 
 use std::collections::BTreeMap;
 
-use model::{JobId, JobMode, Rule};
+use model::{JobId, JobMode, Rule, Trigger};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
@@ -26,7 +26,7 @@ pub use self::policy::{
 };
 pub use self::retry::{RetryForm, RetryMap};
 pub use self::task::{Argv, HttpForm, LogMap, ScriptForm, ScriptMap};
-pub use self::text::{export, locate, parse_json, parse_yaml, parse_yaml_unchecked};
+pub use self::text::{Read, export, locate, parse_json, parse_yaml, read_file, read_yaml_unchecked};
 pub(crate) use self::trigger::words;
 pub use self::trigger::{
     AfterForm, AfterMap, CronForm, CronMap, DelayForm, DelayMap, Dialect, DstForm, DstMap, DstWord, EveryForm,
@@ -182,6 +182,13 @@ impl JobBody {
         self.set_policies(&mut rule, &mut faults);
         let task = self.to_task(&mut faults);
         if faults.list.is_empty() { Ok(Parts { rule, task }) } else { Err(faults.list) }
+    }
+
+    /// Its trigger alone, if that is well: the rest may have faults of its own.
+    pub fn trigger(&self) -> Option<Trigger> {
+        let mut faults = Faults::default();
+        let trigger = self.to_trigger(&|_: &str| Some(JobId(0)), &mut faults);
+        faults.list.is_empty().then_some(trigger)
     }
 
     /// The body in its shortest form that says the same.

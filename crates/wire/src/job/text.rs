@@ -8,17 +8,40 @@ use crate::problem::Fault;
 
 /// Every job of a YAML file, or every fault in it. Each fault's path begins with `jobs[n]`, its number in the file.
 pub fn parse_yaml(text: &str) -> Result<Vec<JobBody>, Vec<Fault>> {
-    read_yaml(text, JobBody::check)
+    read_yaml(text, JobBody::check).whole()
 }
 
-/// The same without a look at what the values mean: for bodies that are completed before they are checked.
-pub fn parse_yaml_unchecked(text: &str) -> Result<Vec<JobBody>, Vec<Fault>> {
+/// Without a look at what the values mean: for bodies that are completed before they are checked.
+pub fn read_yaml_unchecked(text: &str) -> Read {
     read_yaml(text, |_| Vec::new())
 }
 
-fn read_yaml(text: &str, check: impl Fn(&JobBody) -> Vec<Fault>) -> Result<Vec<JobBody>, Vec<Fault>> {
+/// What could be read of a text, and what is wrong with it: one fault must not hide those of its neighbours.
+#[derive(Debug, Default)]
+pub struct Read {
+    /// With their numbers in the text.
+    pub jobs: Vec<(usize, JobBody)>,
+    pub faults: Vec<Fault>,
+}
+
+impl Read {
+    fn wrong(fault: Fault) -> Read {
+        Read { jobs: Vec::new(), faults: vec![fault] }
+    }
+
+    fn whole(self) -> Result<Vec<JobBody>, Vec<Fault>> {
+        if self.faults.is_empty() { Ok(self.jobs.into_iter().map(|(_, job)| job).collect()) } else { Err(self.faults) }
+    }
+}
+
+/// What can be read of a job file, checked: YAML, or JSON if its name says so.
+pub fn read_file(name: &str, text: &str) -> Read {
+    if name.ends_with(".json") { read_json(text) } else { read_yaml(text, JobBody::check) }
+}
+
+fn read_yaml(text: &str, check: impl Fn(&JobBody) -> Vec<Fault>) -> Read {
     if text.len() > FILE_MAX {
-        return Err(vec![Fault::new(Code::OverSize, "", format!("the file is larger than {FILE_MAX} bytes"))]);
+        return Read::wrong(Fault::new(Code::OverSize, "", format!("the file is larger than {FILE_MAX} bytes")));
     }
     let lines = Lines::of(text);
     let mut jobs = Vec::new();
@@ -29,12 +52,12 @@ fn read_yaml(text: &str, check: impl Fn(&JobBody) -> Vec<Fault>) -> Result<Vec<J
             Ok(body) => {
                 let here = format!("jobs[{n}]");
                 faults.extend(check(&body).into_iter().map(|fault| lines.place(n, fault).below(&here)));
-                jobs.push(body);
+                jobs.push((n, body));
             }
             Err(error) => faults.push(lines.place_error(n, &error)),
         }
     }
-    if faults.is_empty() { Ok(jobs) } else { Err(faults) }
+    Read { jobs, faults }
 }
 
 /// Adds to a fault found later (by the server, say) its place in the YAML text: document `n`, path relative to the job.
@@ -44,6 +67,10 @@ pub fn locate(text: &str, n: usize, fault: Fault) -> Fault {
 
 /// One job, or a list of them.
 pub fn parse_json(text: &str) -> Result<Vec<JobBody>, Vec<Fault>> {
+    read_json(text).whole()
+}
+
+fn read_json(text: &str) -> Read {
     let one_or_many = match text.trim_start().starts_with('[') {
         true => serde_json::from_str::<Vec<JobBody>>(text),
         false => serde_json::from_str::<JobBody>(text).map(|one| vec![one]),
@@ -53,14 +80,18 @@ pub fn parse_json(text: &str) -> Result<Vec<JobBody>, Vec<Fault>> {
         let lines = Lines::of(text);
         let mut fault = Fault::new(code, "", error.to_string());
         lines.mark(&mut fault, error.line() as u32, error.column() as u32);
-        vec![fault]
-    })?;
+        fault
+    });
+    let jobs = match jobs {
+        Ok(jobs) => jobs,
+        Err(fault) => return Read::wrong(fault),
+    };
     let faults: Vec<Fault> = jobs
         .iter()
         .enumerate()
         .flat_map(|(n, job)| job.check().into_iter().map(move |fault| fault.below(&format!("jobs[{n}]"))))
         .collect();
-    if faults.is_empty() { Ok(jobs) } else { Err(faults) }
+    Read { jobs: jobs.into_iter().enumerate().collect(), faults }
 }
 
 /// Jobs as YAML, in their shortest form.
