@@ -1,7 +1,7 @@
 //! The life of one attempt: sign, start, watch, end, leave the result. One loop over signals, deadlines and output.
 
-use std::fs;
-use std::io;
+use std::fs::{self, OpenOptions};
+use std::io::{self, Write};
 use std::os::fd::AsFd;
 use std::path::Path;
 use std::time::Duration;
@@ -22,7 +22,7 @@ use crate::stop::Stop;
 use crate::sys::{self, Waited};
 use crate::task::{self, Task};
 use crate::tree::Tree;
-use crate::{LEASH, LOG, ORDER, RESULT, SHIM, STOP, TASK_TAG, replace, write};
+use crate::{LEASH, LOG, ORDER, RESULT, SHIM, STOP, TASK_TAG, replace};
 
 const RESULT_AGAIN: Duration = Duration::from_secs(1);
 
@@ -31,9 +31,7 @@ pub(crate) fn run(order: ShimOrder, boot: String) -> io::Result<()> {
     let tree = Tree::of_this_process(order.attempt, order.cgroup.as_deref())?;
     let shim = Process::of(std::process::id() as i32)?;
     let claim = Claim { attempt: order.attempt, boot, shim, cgroup: tree.cgroup().map(Path::to_owned) };
-    // The signature takes the place of the order, secrets and all. Nobody reads an order while we hold the lock.
-    write(ORDER.as_ref(), &claim.encode())?;
-    fs::rename(ORDER, SHIM)?;
+    sign(&claim)?;
     let mut owner = Owner::new(order, tree);
     // A stop that came before we could hear its signal.
     owner.look_for_stop();
@@ -50,6 +48,15 @@ pub(crate) fn run(order: ShimOrder, boot: String) -> io::Result<()> {
     }
     owner.leave_result();
     Ok(())
+}
+
+/// The signature takes the place of the order, secrets and all. Nobody reads an order while we hold the lock.
+fn sign(claim: &Claim) -> io::Result<()> {
+    let (mut file, signature) = (OpenOptions::new().write(true).open(ORDER)?, claim.encode());
+    file.write_all(&signature)?;
+    // Cut afterwards and not emptied before: ext4 writes a file that was emptied to the disk when it is closed.
+    file.set_len(signature.len() as u64)?;
+    fs::rename(ORDER, SHIM)
 }
 
 struct Owner {

@@ -14,13 +14,15 @@ fn shim(dir: Option<&Path>) -> ExitStatus {
 #[test]
 fn an_order_becomes_a_result() {
     let dir = tempfile::tempdir().unwrap();
-    let order = ShimOrder::new(7, ["/bin/sh", "-c", "echo hello; exit 3"]);
+    let mut order = ShimOrder::new(7, ["/bin/sh", "-c", "echo hello; exit 3"]);
+    order.env = (0..9).map(|n| (format!("SECRET_{n}").into(), "a secret of some length".into())).collect();
     fs::write(dir.path().join(ORDER), order.encode("this boot")).unwrap();
     assert!(shim(Some(dir.path())).success());
     let result = ShimResult::decode(&fs::read(dir.path().join(RESULT)).unwrap()).unwrap();
     assert_eq!((result.attempt, result.reason, result.exit), (7, Reason::Exited, Some(Exit::Code(3))));
     assert!(fs::read(dir.path().join(LOG)).unwrap().ends_with(b"hello\n"));
-    assert!(dir.path().join(SHIM).exists() && !dir.path().join(ORDER).exists(), "the order gave way to the signature");
+    let signature = fs::read_to_string(dir.path().join(SHIM)).unwrap();
+    assert!(!dir.path().join(ORDER).exists() && !signature.contains("secret"), "the order is gone to its last byte");
 }
 
 #[test]
