@@ -12,6 +12,8 @@ use crate::shard::{SLICE, Shard};
 
 /// Progress of what is still open is written this long after it happened, many at a time.
 const FLUSH_AFTER: Span = Span::secs(1);
+/// Flushes fall on these instants, so that many short runs are one look and not one each.
+const FLUSH_EVERY: i64 = 50_000;
 /// How much longer than its timeout an attempt may take to be reported before we ask again for its end.
 const TIMEOUT_MARGIN: Span = Span::secs(5);
 
@@ -111,7 +113,8 @@ impl Shard {
             && !open.flush_due
         {
             open.flush_due = true;
-            self.alarms.flushes.push_back((now + FLUSH_AFTER, id));
+            let at = (now + FLUSH_AFTER).0.div_euclid(FLUSH_EVERY) + 1;
+            self.alarms.flushes.push_back((Timestamp(at * FLUSH_EVERY), id));
         }
     }
 

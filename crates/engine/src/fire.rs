@@ -16,7 +16,7 @@ use crate::input::Triggering;
 use crate::make::Making;
 use crate::missed::Missed;
 use crate::plan::Compiled;
-use crate::shard::{AHEAD, SLICE, Shard};
+use crate::shard::{AHEAD, SLICE, SLICE_AHEAD, Shard};
 
 /// How many planned times one step looks at, so that a year of downtime is many short steps.
 const LOOKS: u32 = 50_000;
@@ -45,7 +45,7 @@ impl Shard {
         if until <= self.horizon && self.planning.is_empty() {
             return;
         }
-        let mut budget = Budget { looks: LOOKS, changes: out.changes.len() + SLICE };
+        let mut budget = Budget { looks: LOOKS, changes: out.changes.len() + self.slice(until, now) };
         loop {
             while let Some(job) = self.planning.front().copied() {
                 if budget.is_spent(out) || self.ids_run_low() {
@@ -69,6 +69,18 @@ impl Shard {
         });
         out.changes.extend(std::mem::take(&mut self.unwritten).into_values().flatten());
         self.carry_horizon(out);
+    }
+
+    /// How much of a round one step does: little while there is time, but not so little that the commits are many.
+    fn slice(&mut self, until: Timestamp, now: Timestamp) -> usize {
+        if self.planning.is_empty()
+            && let Some(jobs) = self.wheel.take(until)
+        {
+            self.planning.extend(jobs);
+        }
+        let first = self.planning.front().and_then(|job| self.jobs.get(job)?.wake);
+        self.behind = first.is_some_and(|wake| wake <= now);
+        if self.behind { SLICE } else { (self.planning.len() / 16).clamp(SLICE_AHEAD, SLICE) }
     }
 
     /// What earlier steps of a long round made may start now, so the horizon must reach the disk first, even if this

@@ -5,7 +5,10 @@ use model::{Actor, Cause, Ending, InstanceId, JobId, MisfireRule, Overlap, Part,
 use crate::effect::Decisions;
 use crate::jobs::remove_from;
 use crate::open::Phase;
-use crate::shard::{SLICE, Shard};
+use crate::shard::Shard;
+
+/// How many instances one step starts at most.
+const LAUNCHES: usize = 1_000;
 
 enum Admission {
     Go,
@@ -16,19 +19,19 @@ enum Admission {
 }
 
 impl Shard {
-    /// Starts what is due, a slice at a time.
+    /// Starts what is due, a slice at a time: the first orders of a burst are on their way while the last are decided.
     pub(crate) fn launch_due(&mut self, now: Timestamp, out: &mut Decisions) {
         // What is planned beyond the horizon may not be complete; nothing of it starts before it is.
         let until = now.min(self.horizon);
-        let mut launched = 0;
-        while let Some(first) = self.due.first_entry().filter(|first| *first.key() <= until) {
-            let ids = first.remove();
-            launched += ids.len();
+        let mut room = LAUNCHES;
+        while room > 0
+            && let Some(mut first) = self.due.first_entry().filter(|first| *first.key() <= until)
+        {
+            let later = first.get().len().saturating_sub(room);
+            let ids = if later == 0 { first.remove() } else { first.get_mut().drain(..room).collect() };
+            room -= ids.len();
             for id in ids {
                 self.come_due(id, now, out);
-            }
-            if launched >= SLICE {
-                return;
             }
         }
     }

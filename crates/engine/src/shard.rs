@@ -24,6 +24,8 @@ pub const AHEAD: model::Span = model::Span::millis(1_500);
 
 /// How many instances one step creates at most, so that a burst is many commits instead of one long one.
 pub(crate) const SLICE: usize = 4_000;
+/// Ahead of time there is no hurry: what falls due meanwhile should not have to wait for a long commit.
+pub(crate) const SLICE_AHEAD: usize = 128;
 
 pub struct Shard {
     pub(crate) id: ShardId,
@@ -66,6 +68,8 @@ pub struct Shard {
     pub(crate) cut_chains: Vec<JobId>,
     /// The last tick launched what was due and left planning to the next.
     pub(crate) plan_next: bool,
+    /// What is planned now is due already.
+    pub(crate) behind: bool,
     /// Whom the current step is about, so that a panic can be blamed on one job.
     pub(crate) blamed: Option<JobId>,
 }
@@ -116,6 +120,7 @@ impl Shard {
             adopted: FxHashSet::default(),
             cut_chains: Vec::new(),
             plan_next: false,
+            behind: false,
             blamed: None,
         };
         for record in loaded.agents {
@@ -176,10 +181,22 @@ impl Shard {
             return Some(Timestamp::MIN);
         }
         // Whole seconds are planned: a tick is taken up once the instant `AHEAD` of it has come.
-        let idle = self.planning.is_empty();
-        let planned = self.wheel.next_tick().filter(|_| idle).map(|tick| Timestamp::from_secs(tick) - AHEAD);
-        let due = self.due.first_key_value().map(|(at, _)| *at).filter(|at| idle || *at <= self.horizon);
-        [planned, due, self.alarms.next()].into_iter().flatten().min()
+        let planned = self.wheel.next_tick().filter(|_| self.planning.is_empty());
+        let planned = planned.map(|tick| Timestamp::from_secs(tick) - AHEAD);
+        planned.into_iter().chain(self.next_due()).chain(self.alarms.next()).min()
+    }
+
+    /// The same while a commit is under way: planning ahead in peace waits for it, so that what falls due meanwhile
+    /// waits for one short commit and not for all of them.
+    pub fn next_wake_while_writing(&self) -> Option<Timestamp> {
+        if self.behind { self.next_wake() } else { self.next_due().into_iter().chain(self.alarms.next()).min() }
+    }
+
+    /// When the next instance may start, of those that are planned.
+    pub fn next_due(&self) -> Option<Timestamp> {
+        // What is planned beyond the horizon may not be complete; nothing of it starts before it is.
+        let complete = |at: &Timestamp| self.planning.is_empty() || *at <= self.horizon;
+        self.due.first_key_value().map(|(at, _)| *at).filter(complete)
     }
 
     pub fn id(&self) -> ShardId {

@@ -20,9 +20,9 @@ use crate::short_slice;
 
 /// At most so many messages are taken in before what they decided is handed on.
 const TURN_MAX: usize = 1_000;
-/// How long to wait before a batch the store could not take is sent again.
 /// Messages that may wait for the shard; then whoever sends waits.
 const MESSAGES_MAX: usize = 8_192;
+/// How long to wait before a batch the store could not take is sent again.
 const SEND_AGAIN_AFTER: Duration = Duration::from_millis(200);
 const LOOK_AT_CLOCK_EVERY: Duration = Duration::from_secs(1);
 /// A store that takes no writes keeps a stopping server no longer than this: what is not written was promised to nobody.
@@ -210,6 +210,7 @@ impl Driver {
     }
 
     fn turn(&mut self) -> Result<(), String> {
+        self.launch_due()?;
         match self.received.recv_deadline(self.wait_until()) {
             Ok(message) => {
                 self.take(message)?;
@@ -226,6 +227,16 @@ impl Driver {
         }
         self.look_at_clock()?;
         self.advance()
+    }
+
+    /// What is due leaves before anything is taken in, so that a flood of reports cannot delay a fire.
+    fn launch_due(&mut self) -> Result<(), String> {
+        while !self.reloading && self.stopping.is_none() && self.keeper.is_due(self.clock.now()) {
+            self.tell(Input::Tick)?;
+            let effects = self.keeper.take_effects();
+            self.release(effects)?;
+        }
+        Ok(())
     }
 
     fn wait_until(&self) -> Instant {

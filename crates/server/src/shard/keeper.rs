@@ -89,7 +89,12 @@ impl Keeper {
 
     /// When time alone will make it decide something.
     pub fn next_wake(&self) -> Option<Timestamp> {
-        self.shard.next_wake()
+        if self.flight.is_some() { self.shard.next_wake_while_writing() } else { self.shard.next_wake() }
+    }
+
+    /// Whether something may start now.
+    pub fn is_due(&self, now: Timestamp) -> bool {
+        self.takes_inputs() && self.shard.next_due().is_some_and(|due| due <= now)
     }
 
     /// Tells it one thing. An error means the engine broke: load the shard again.
