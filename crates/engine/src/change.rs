@@ -126,6 +126,36 @@ pub enum Change {
     },
 }
 
+impl Change {
+    /// The job it is about, if it is about one.
+    pub fn job(&self) -> Option<JobId> {
+        match self {
+            Change::Created(Created { row, .. })
+            | Change::Withdrawn { row }
+            | Change::Placed { row, .. }
+            | Change::Progress(Progress { row, .. })
+            | Change::Ended(Ended { row, .. })
+            | Change::Reopened { row, .. }
+            | Change::Stopping { row, .. } => Some(row.job),
+            Change::Retried(retried) => Some(retried.row.job),
+            Change::Gap(gap) => Some(gap.job),
+            Change::JobPut(job) => Some(job.id),
+            Change::JobMode { job, .. }
+            | Change::JobRemoved { job, .. }
+            | Change::JobCounted { job, .. }
+            | Change::Unquarantined { job, .. } => Some(*job),
+            Change::Quarantined { job, .. } => *job,
+            Change::Note(note) => note.job,
+            Change::AgentPut(_)
+            | Change::AgentRemoved { .. }
+            | Change::PoolPut(_)
+            | Change::GlobalLimit { .. }
+            | Change::Orphan { .. }
+            | Change::Released { .. } => None,
+        }
+    }
+}
+
 #[derive(Clone, Debug, PartialEq)]
 pub struct Created {
     pub row: Row,

@@ -9,8 +9,8 @@ use std::collections::VecDeque;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
-use engine::{Caller, ClaimAnswer, Commit, Decisions, Effect, Input, Refusal, Shard};
-use model::{Batch, Timestamp};
+use engine::{Caller, Change, ClaimAnswer, Commit, Decisions, Effect, Input, Refusal, Shard};
+use model::{Batch, JobId, Timestamp};
 use store::{CommitError, Standing};
 
 /// No more changes than this gather behind a commit that is under way.
@@ -118,7 +118,8 @@ impl Keeper {
             Ok(()) => Ok(()),
             Err(panic) => {
                 let input = if is_tick { Input::Tick } else { self.gathered.inputs.pop().expect("just kept") };
-                Err(self.broke(input, panic_text(&*panic)))
+                let job = self.shard.blamed();
+                Err(self.broke(input, job, panic_text(&*panic)))
             }
         }
     }
@@ -205,14 +206,16 @@ impl Keeper {
             CommitError::Retry(_) => Trouble::SendAgain(Arc::clone(&flight.commit)),
             CommitError::Unknown(_) => Trouble::AskStanding,
             CommitError::Fatal(what) => Trouble::Die(what),
-            CommitError::Impossible { what, .. } => {
+            CommitError::Impossible { index, what } => {
                 let flight = self.flight.take().expect("looked at above");
+                // A tick decides about many jobs, and the last of them need not be the one that went wrong.
+                let job = flight.commit.changes.get(index).and_then(Change::job);
                 if self.alone && flight.inputs.len() == 1 {
                     let input = flight.inputs.into_iter().next().expect("counted");
-                    return self.broke(input, what);
+                    return self.broke(input, job.or(self.shard.blamed()), what);
                 }
                 if flight.inputs.is_empty() {
-                    return self.broke(Input::Tick, what);
+                    return self.broke(Input::Tick, job, what);
                 }
                 self.keep_for_telling_again(flight.inputs)
             }
@@ -260,8 +263,7 @@ impl Keeper {
     }
 
     /// An input broke the engine. The first time all of them are told again, alone; the second time it is put away.
-    fn broke(&mut self, input: Input, error: String) -> Trouble {
-        let job = self.shard.blamed();
+    fn broke(&mut self, input: Input, job: Option<JobId>, error: String) -> Trouble {
         let is_tick = matches!(input, Input::Tick);
         if job.is_none() && is_tick {
             self.unblamed += 1;
