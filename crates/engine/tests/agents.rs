@@ -178,3 +178,19 @@ fn a_server_that_was_away_asks_before_it_believes() {
         "#]],
     );
 }
+
+#[test]
+fn what_nobody_honours_any_more_is_stopped_when_its_agent_returns() {
+    check(
+        "agent x; agent y; job a manual, route first, retry 1 x 1s, lost_after 10s
+         trigger a; start a#1; gone x; until 00:00:12; ok a#1; until 00:00:20; back x; until 00:00:30",
+        expect![[r#"
+            00:00:00 a#1 by hand
+            00:00:00 a#1 -> x
+            00:00:10 a#1 Lost, again at 00:00:11
+            00:00:11 a#1 -> y
+            00:00:12 a#1 succeeded
+            00:00:20 stop a#1
+        "#]],
+    );
+}

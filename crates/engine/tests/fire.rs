@@ -51,6 +51,20 @@ fn a_rate_of_parts_of_a_second_keeps_its_beat() {
 }
 
 #[test]
+fn jitter_is_not_for_what_somebody_asked_for() {
+    check(
+        "agent x; job a every 10m, jitter 9m; until 00:00:05; trigger a; ok a#1; trigger a for 00:01; until 00:01:01",
+        expect![[r#"
+            00:00:05 a#1 by hand
+            00:00:05 a#1 -> x
+            00:00:05 a#1 succeeded
+            00:00:05 a#2 by hand
+            00:01:00 a#2 -> x
+        "#]],
+    );
+}
+
+#[test]
 fn jitter_moves_the_start_and_not_the_planned_time() {
     check(
         "agent x runs 1s; job a every 1m, jitter 20s; until 00:02:30",
