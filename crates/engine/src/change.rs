@@ -95,6 +95,8 @@ pub enum Change {
         input: String,
         error: String,
         at: Timestamp,
+        /// Planned times of the job up to here have their entries; those that follow have none until it is released.
+        decided: Timestamp,
     },
     /// A person has looked: the job may go on.
     Unquarantined {

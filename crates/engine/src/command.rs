@@ -110,8 +110,8 @@ impl Shard {
         if job.mode == JobMode::Disabled {
             return Err(Refusal::Disabled(asked.job));
         }
-        if let Some(error) = &job.held {
-            return Err(Refusal::Quarantined { job: asked.job, error: error.to_string() });
+        if let Some(held) = &job.held {
+            return Err(Refusal::Quarantined { job: asked.job, error: held.error.clone() });
         }
         let taken = |planned: Timestamp| {
             let live = job.live.iter();
@@ -148,8 +148,8 @@ impl Shard {
             return Err(Refusal::StillOpen(id));
         }
         self.blamed = Some(instance.job);
-        if let Some(error) = self.jobs.get(&instance.job).and_then(|job| job.held.as_ref()) {
-            return Err(Refusal::Quarantined { job: instance.job, error: error.to_string() });
+        if let Some(held) = self.jobs.get(&instance.job).and_then(|job| job.held.as_ref()) {
+            return Err(Refusal::Quarantined { job: instance.job, error: held.error.clone() });
         }
         // Its shards are there already, and would come a second time.
         if rule.rule.pool.route == Route::Broadcast && instance.part == Part::WHOLE && instance.started_at.is_some() {

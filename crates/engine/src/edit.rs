@@ -1,16 +1,17 @@
 //! Making, changing, pausing and removing jobs. Until its instant, any change to a job rewrites what was created
 //! ahead for it, in the same commit; what has started keeps the version it started with.
 
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
-use model::{Actor, Ending, JobId, JobMode, JobRecord, Timestamp, VersionId, When};
+use model::{Actor, Ending, JobId, JobMode, JobRecord, Span, Timestamp, VersionId, When};
 
 use crate::change::{Change, ClaimName};
 use crate::claims::Waiting;
 use crate::effect::{Decisions, Refusal, Reply};
 use crate::fire::Budget;
 use crate::input::{Caller, JobDraft};
-use crate::jobs::{Job, remove_from};
+use crate::jobs::{Held, Job, remove_from};
 use crate::open::{Open, Phase};
 use crate::shard::Shard;
 
@@ -97,6 +98,7 @@ impl Shard {
             return Reply::Job { id, version: job.version, changed: false };
         }
         let version = if same_content { job.version } else { VersionId(self.ids.take()) };
+        let since = job.changes_from(now);
         self.decide_past(id, now, out);
         self.withdraw(id, now, out);
         self.unfollow(id);
@@ -109,8 +111,8 @@ impl Shard {
         job.source = draft.source;
         job.queue = queue;
         job.mode = draft.mode;
-        job.since = now;
-        out.change(Change::JobPut(Box::new(record(id, &draft, version, now, job.fired, &by))));
+        job.since = since;
+        out.change(Change::JobPut(Box::new(record(id, &draft, version, since, job.fired, &by))));
         self.take_up(id, job, now, out);
         Reply::Job { id, version, changed: true }
     }
@@ -150,7 +152,13 @@ impl Shard {
 
     /// What the plan named up to now is decided by what the job was until now.
     fn decide_past(&mut self, id: JobId, now: Timestamp, out: &mut Decisions) {
-        if self.jobs[&id].wake.is_some_and(|wake| wake <= now) || self.counting.contains_key(&id) {
+        let job = &self.jobs[&id];
+        if job.held.is_some() {
+            let until = job.changes_from(now);
+            // A plan that breaks when it is asked must not keep its job from being mended.
+            let asked = catch_unwind(AssertUnwindSafe(|| self.skip_held_times(id, until, out)));
+            drop(asked);
+        } else if self.jobs[&id].wake.is_some_and(|wake| wake <= now) || self.counting.contains_key(&id) {
             self.fire(id, now, now, &mut Budget::unbounded(), out);
         }
         self.write_now(id, out.changes.len(), out);
@@ -187,7 +195,7 @@ impl Shard {
     ) -> Result<Reply, Refusal> {
         let job = self.jobs.get(&id).ok_or(Refusal::NoSuchJob(id))?;
         self.blamed = Some(id);
-        let version = job.version;
+        let (version, since) = (job.version, job.changes_from(now));
         if job.mode == mode {
             return Ok(Reply::Job { id, version, changed: false });
         }
@@ -196,8 +204,8 @@ impl Shard {
         self.unfollow(id);
         let mut job = self.jobs.remove(&id).expect("looked up above");
         job.mode = mode;
-        job.since = now;
-        out.change(Change::JobMode { job: id, mode, since: now, by, fired: job.fired });
+        job.since = since;
+        out.change(Change::JobMode { job: id, mode, since, by, fired: job.fired });
         self.take_up(id, job, now, out);
         self.mode_note(id, mode, now, out);
         Ok(Reply::Job { id, version, changed: true })
@@ -239,10 +247,26 @@ impl Shard {
         now: Timestamp,
         out: &mut Decisions,
     ) {
-        if let Some(slot) = job.and_then(|id| self.jobs.get_mut(&id)) {
-            slot.held = Some(error.as_str().into());
+        let mut decided = self.horizon;
+        if let Some(id) = job.filter(|id| self.jobs.contains_key(id)) {
+            decided = self.decided_of(id);
+            // Nobody will look at those again before the horizon has passed them.
+            self.write_now(id, out.changes.len(), out);
+            let slot = self.jobs.get_mut(&id).expect("just looked up");
+            slot.held.get_or_insert(Box::new(Held { error: error.clone(), at: now, decided }));
         }
-        out.change(Change::Quarantined { job, input, error, at: now });
+        out.change(Change::Quarantined { job, input, error, at: now, decided });
+    }
+
+    /// Up to where the job's planned times have their entries.
+    fn decided_of(&self, id: JobId) -> Timestamp {
+        let (job, counting) = (&self.jobs[&id], self.counting.get(&id).filter(|missed| missed.count > 0));
+        match (job.decided_when_held(), counting, job.wake) {
+            (Some(decided), ..) => decided,
+            (None, Some(missed), _) => missed.first - Span(1),
+            (None, None, Some(wake)) => wake - Span(1),
+            (None, None, None) => self.horizon,
+        }
     }
 
     pub(crate) fn release(
@@ -260,17 +284,9 @@ impl Shard {
         // Up to now nothing of it is planned any more.
         self.plan_ahead(now, out);
         self.blamed = Some(id);
-        let job = self.jobs.get_mut(&id).expect("looked up above");
-        job.held = None;
-        if self.unasked.remove(&id) && job.plans() {
-            // It may have been made ahead of the horizon it was loaded with.
-            let live = job.live.iter().flat_map(|l| l.scheduled.iter().chain(&l.waiting).chain(&l.active));
-            let planned = live.map(|id| &self.open[id]).filter(|open| open.by_trigger()).map(|open| open.planned);
-            let decided = planned.max().map_or(self.loaded_to, |planned| planned.max(self.loaded_to));
-            job.wake = job.next_after(decided);
-        }
         out.change(Change::Unquarantined { job: id, by });
-        self.skip_held_times(id, now, out);
+        self.skip_held_times(id, now.min(self.horizon), out);
+        self.jobs.get_mut(&id).expect("looked up above").held = None;
         self.join_plan(id, now, out);
         self.admit_waiting(id, now, out);
         self.schedule_first(id, now, out);

@@ -46,8 +46,8 @@ impl Shard {
 
     fn why_held_back(&self, open: &Open) -> Why {
         let job = self.jobs.get(&open.job);
-        if let Some(error) = job.and_then(|job| job.held.as_ref()) {
-            return Why::Quarantined { error: error.to_string() };
+        if let Some(held) = job.and_then(|job| job.held.as_ref()) {
+            return Why::Quarantined { error: held.error.clone() };
         }
         let live = job.and_then(|job| job.live.as_ref());
         let Some(holder) = live.and_then(|live| live.active.first().copied()) else {
@@ -107,8 +107,8 @@ impl Shard {
         let scheduled =
             live.and_then(|live| live.scheduled.iter().filter_map(|i| self.open.get(i)).map(|o| o.due).min());
         let mut why = Vec::new();
-        if let Some(error) = &job.held {
-            why.push(Why::Quarantined { error: error.to_string() });
+        if let Some(held) = &job.held {
+            why.push(Why::Quarantined { error: held.error.clone() });
         }
         match job.mode {
             JobMode::Enabled => {}

@@ -8,7 +8,7 @@
 
 use std::sync::Arc;
 
-use model::{Actor, Cause, InstanceId, JobId, SkipReason, Span, Timestamp, When};
+use model::{Actor, Cause, InstanceId, JobId, JobMode, SkipReason, Span, Timestamp, When};
 
 use crate::change::{Change, Fate};
 use crate::effect::Decisions;
@@ -207,11 +207,15 @@ impl Shard {
         true
     }
 
-    /// Times that passed while the job was in quarantine are nobody's: say so, and go on from now.
-    pub(crate) fn skip_held_times(&mut self, id: JobId, now: Timestamp, out: &mut Decisions) {
+    /// Times that passed up to `until` while the job was in quarantine are nobody's: say so, and go on from there.
+    pub(crate) fn skip_held_times(&mut self, id: JobId, until: Timestamp, out: &mut Decisions) {
+        let job = self.jobs.get_mut(&id).expect("asked about a known job");
+        if self.unasked.remove(&id) && job.mode == JobMode::Enabled {
+            job.wake = job.decided_when_held().and_then(|decided| job.next_after(decided));
+        }
         let mut missed = self.counting.remove(&id).unwrap_or_default();
         let (taken, mut looks) = (self.taken_ahead(id), u32::MAX);
-        self.count_missed(id, now.min(self.horizon), &taken, &mut missed, &mut looks);
+        self.count_missed(id, until, &taken, &mut missed, &mut looks);
         if missed.count > 0 {
             let why = "the job was in quarantine".to_string();
             let (first, last, count) = (missed.first, missed.last, missed.count);

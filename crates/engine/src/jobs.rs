@@ -30,9 +30,17 @@ pub(crate) struct Job {
     /// No planned time that had passed when it was made or launched is later than this.
     pub last_made: Timestamp,
     /// Set while it is in quarantine.
-    pub held: Option<Box<str>>,
+    pub held: Option<Box<Held>>,
     /// Its open instances; none for most jobs at most times.
     pub live: Option<Box<Live>>,
+}
+
+#[derive(Debug)]
+pub(crate) struct Held {
+    pub error: String,
+    pub at: Timestamp,
+    /// Planned times up to here were decided when it was put there.
+    pub decided: Timestamp,
 }
 
 #[derive(Debug, Default)]
@@ -50,6 +58,15 @@ pub(crate) fn remove_from(list: &mut Vec<InstanceId>, id: InstanceId) {
     if let Some(at) = list.iter().position(|other| *other == id) {
         list.remove(at);
     }
+}
+
+/// A job the store has in quarantine.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct HeldJob {
+    pub job: JobId,
+    pub error: String,
+    /// When it was put there, and up to where its planned times were decided then; none: it is held by this load.
+    pub since: Option<(Timestamp, Timestamp)>,
 }
 
 pub struct LoadedJob {
@@ -79,6 +96,17 @@ impl Job {
 
     pub(crate) fn plans(&self) -> bool {
         self.mode == JobMode::Enabled && self.held.is_none()
+    }
+
+    /// From when on a change made now holds: after the instant it was held at, so that one can tell which came first.
+    pub(crate) fn changes_from(&self, now: Timestamp) -> Timestamp {
+        self.held.as_ref().map_or(now, |held| now.max(held.at + Span(1)))
+    }
+
+    /// Up to where the planned times of a held job have their entries. One that was changed since begins anew there.
+    pub(crate) fn decided_when_held(&self) -> Option<Timestamp> {
+        let held = self.held.as_ref()?;
+        Some(if self.since > held.at { self.since } else { held.decided })
     }
 
     pub(crate) fn next_after(&self, t: Timestamp) -> Option<Timestamp> {
@@ -113,7 +141,7 @@ impl Job {
 }
 
 impl Shard {
-    pub(crate) fn admit_loaded_job(&mut self, job: LoadedJob, held: Option<String>, now: Timestamp) {
+    pub(crate) fn admit_loaded_job(&mut self, job: LoadedJob, held: Option<HeldJob>, now: Timestamp) {
         let queue = self.queues.intern(job.tenant, job.id, &job.rule.rule, None, &self.agents);
         let slot = Job {
             tenant: job.tenant,
@@ -130,7 +158,10 @@ impl Shard {
             turn: 0,
             // What was made before the load is not all known: nothing is made for an instant up to it.
             last_made: now,
-            held: held.map(Into::into),
+            held: held.map(|held| {
+                let (at, decided) = held.since.unwrap_or((now, self.horizon));
+                Box::new(Held { error: held.error, at, decided })
+            }),
             live: None,
         };
         self.place_in_wheel(job.id, slot);

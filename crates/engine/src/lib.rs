@@ -32,7 +32,7 @@ pub use change::{Change, Claim, ClaimAnswer, ClaimName, Commit, Row};
 pub use effect::{Decisions, Effect, Order, Refusal, Reply, WhyReply};
 pub use ids::BLOCK;
 pub use input::{Caller, Command, Input};
-pub use jobs::LoadedJob;
+pub use jobs::{HeldJob, LoadedJob};
 pub use missed::FIRE_ALL_MAX;
 pub use place::ORDER_LIFE;
 pub use plan::{Compiled, PlanError};

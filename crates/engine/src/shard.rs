@@ -58,8 +58,6 @@ pub struct Shard {
     pub(crate) long_round: Option<JobId>,
     /// Times beyond the horizon that have their instance already, because somebody named them.
     pub(crate) taken: FxHashMap<JobId, Vec<Timestamp>>,
-    /// The horizon this shard was loaded with.
-    pub(crate) loaded_to: Timestamp,
     /// Jobs in quarantine whose plan nobody has dared to ask.
     pub(crate) unasked: FxHashSet<JobId>,
     /// Instances made late under a number promised before a crash.
@@ -86,7 +84,7 @@ pub struct Loaded {
     pub agents: Vec<model::AgentRecord>,
     pub pools: Vec<model::PoolRecord>,
     pub global_limit: Option<u32>,
-    pub held: Vec<(JobId, String)>,
+    pub held: Vec<crate::jobs::HeldJob>,
     /// Broadcasts under way: how many of their shards have failed.
     pub spread_failures: Vec<(model::InstanceId, u32)>,
 }
@@ -115,7 +113,6 @@ impl Shard {
             unwritten: BTreeMap::new(),
             long_round: None,
             taken: FxHashMap::default(),
-            loaded_to: horizon,
             unasked: FxHashSet::default(),
             adopted: FxHashSet::default(),
             cut_chains: Vec::new(),
@@ -127,10 +124,14 @@ impl Shard {
             shard.enlist(std::sync::Arc::new(record));
         }
         shard.jobs.reserve(loaded.jobs.len());
-        let held: FxHashMap<JobId, String> = loaded.held.into_iter().collect();
+        let mut held: FxHashMap<JobId, crate::jobs::HeldJob> = FxHashMap::default();
+        for one in loaded.held {
+            // Held more than once, it is held since the first time.
+            held.entry(one.job).or_insert(one);
+        }
         for job in loaded.jobs {
-            let why = held.get(&job.id).cloned();
-            shard.admit_loaded_job(job, why, now);
+            let held = held.remove(&job.id);
+            shard.admit_loaded_job(job, held, now);
         }
         shard.reopen_loaded(loaded.open, loaded.spread_failures, now);
         shard.resume_planning();

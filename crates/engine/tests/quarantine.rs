@@ -52,6 +52,50 @@ fn a_restart_does_not_free_it() {
 }
 
 #[test]
+fn what_passed_before_a_restart_has_its_entry_too() {
+    check(
+        "agent x runs 1s; job b every 10s; job a every 10s; until 00:00:11; break a; hide b#; until 00:00:35; crash
+         until 00:00:55; crash; until 00:01:05; release a; until 00:01:11",
+        expect![[r#"
+            00:00:08.500 b#1 for 00:00:10
+            00:00:08.500 a#1 for 00:00:10
+            00:00:10 b#1 -> x
+            00:00:10 a#1 -> x
+            00:00:11 b#1 succeeded
+            00:00:11 a#1 succeeded
+            00:00:11 quarantined
+            00:01:05 a 00:00:20..00:01:00 x5 skipped (Quarantined)
+            00:01:08.500 a#2 for 00:01:10
+            00:01:10 a#2 -> x
+            00:01:11 a#2 succeeded
+        "#]],
+    );
+}
+
+#[test]
+fn what_passed_before_a_change_has_its_entry_too() {
+    check(
+        "agent x runs 1s; job b every 10s; job a every 10s; until 00:00:11; break a; hide b#; until 00:00:35; crash
+         until 00:00:55; job a every 20s; until 00:01:05; pause a; until 00:01:45; resume a; crash; until 00:02:10
+         release a; until 00:02:30",
+        expect![[r#"
+            00:00:08.500 b#1 for 00:00:10
+            00:00:08.500 a#1 for 00:00:10
+            00:00:10 b#1 -> x
+            00:00:10 a#1 -> x
+            00:00:11 b#1 succeeded
+            00:00:11 a#1 succeeded
+            00:00:11 quarantined
+            00:00:55 a 00:00:20..00:00:50 x4 skipped (Quarantined)
+            00:02:10 a 00:02:05..00:02:05 x1 skipped (Quarantined)
+            00:02:23.500 a#2 for 00:02:25
+            00:02:25 a#2 -> x
+            00:02:26 a#2 succeeded
+        "#]],
+    );
+}
+
+#[test]
 fn one_that_planned_nothing_more_plans_nothing_when_it_is_released() {
     check(
         "agent x runs 1s; job a once 00:00:10; until 00:00:20; break a; release a; until 00:01",

@@ -11,6 +11,7 @@ mod settled;
 pub mod sqlite;
 mod subject;
 
+use engine::HeldJob;
 use engine::change::{ClaimAnswer, Commit};
 use model::{
     AgentRecord, Batch, ContentId, Instance, JobId, JobRecord, PoolRecord, ShardId, Span, Term, Timestamp, VersionId,
@@ -87,8 +88,8 @@ pub struct Stored {
     pub agents: Vec<AgentRecord>,
     pub pools: Vec<PoolRecord>,
     pub global_limit: Option<u32>,
-    /// Jobs held in quarantine, and why.
-    pub held: Vec<(JobId, String)>,
+    /// Jobs held in quarantine, why and since when, in the order they were put there.
+    pub held: Vec<HeldJob>,
     /// Rows that could not be read: the job they belong to, if that much is known, and what was wrong.
     pub unreadable: Vec<(Option<JobId>, String)>,
 }

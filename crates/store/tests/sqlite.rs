@@ -122,6 +122,7 @@ fn an_older_store_is_brought_up_with_all_its_days() {
     for day in [20_000, 20_001] {
         conn.execute_batch(&format!("alter table instance_d{day} drop column retries_used")).unwrap();
     }
+    conn.execute_batch("alter table quarantine drop column decided").unwrap();
     conn.pragma_update(None, "user_version", 1).unwrap();
     drop(conn);
 

@@ -34,8 +34,6 @@ pub struct World {
     pub names: BTreeMap<JobId, String>,
     callers: u64,
     replies: BTreeMap<u64, Result<Reply, Refusal>>,
-    /// Jobs that were in quarantine at some time.
-    pub held_once: std::collections::BTreeSet<JobId>,
     /// Attempts ordered and not known to have ended, and by which order.
     pub out: BTreeMap<AttemptId, Order>,
 }
@@ -77,7 +75,6 @@ impl World {
             names: BTreeMap::new(),
             callers: 0,
             replies: BTreeMap::new(),
-            held_once: Default::default(),
             out: BTreeMap::new(),
         }
     }
@@ -134,10 +131,6 @@ impl World {
             match change {
                 Change::Ended(ended) => self.out.remove(&ended.attempt),
                 Change::Retried(retried) => self.out.remove(&retried.attempt),
-                Change::Quarantined { job, .. } => {
-                    self.held_once.extend(*job);
-                    None
-                }
                 _ => None,
             };
         }

@@ -4,7 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use duly_engine::change::{Change, ClaimAnswer, ClaimName, Commit, Created, Ended, Gap, Note, Retried, Row};
-use duly_engine::{Compiled, Loaded, LoadedJob};
+use duly_engine::{Compiled, HeldJob, Loaded, LoadedJob};
 use model::*;
 
 #[derive(Default)]
@@ -22,7 +22,7 @@ pub struct Store {
     /// A rule's content id is its place here, counted from 1.
     rules: Vec<Rule>,
     pub claims: BTreeMap<ClaimName, i64>,
-    pub held: BTreeMap<JobId, String>,
+    pub held: BTreeMap<JobId, HeldJob>,
     pub agents: BTreeMap<AgentId, AgentRecord>,
     pub pools: BTreeMap<String, PoolRecord>,
     pub global_limit: Option<u32>,
@@ -143,8 +143,11 @@ impl Store {
                 self.gaps.push(gap.clone());
                 Ok(())
             }
-            Change::Quarantined { job, error, .. } => {
-                self.held.extend(job.map(|job| (job, error.clone())));
+            Change::Quarantined { job, error, at, decided, .. } => {
+                if let Some(job) = *job {
+                    let held = HeldJob { job, error: error.clone(), since: Some((*at, *decided)) };
+                    self.held.entry(job).or_insert(held);
+                }
                 Ok(())
             }
             Change::Unquarantined { job, .. } => {
@@ -312,7 +315,7 @@ impl Store {
             agents: self.agents.values().cloned().collect(),
             pools: self.pools.values().cloned().collect(),
             global_limit: self.global_limit,
-            held: self.held.clone().into_iter().collect(),
+            held: self.held.values().cloned().collect(),
         }
     }
 }

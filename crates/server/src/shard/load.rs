@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use engine::{Compiled, Loaded, LoadedJob};
+use engine::{Compiled, HeldJob, Loaded, LoadedJob};
 use model::{ContentId, Part, Route, Rule, State, VersionId};
 use rustc_hash::FxHashMap;
 use store::{Ownership, Stored};
@@ -11,14 +11,14 @@ pub(crate) fn decode(ownership: Ownership, stored: Stored, ids: std::ops::Range<
     let mut held = stored.held;
     for (job, error) in stored.unreadable {
         tracing::error!(job = ?job, %error, "a stored row cannot be read");
-        held.extend(job.map(|job| (job, error)));
+        held.extend(job.map(|job| HeldJob { job, error, since: None }));
     }
     let mut rules = Rules { contents: stored.contents.into_iter().collect(), compiled: FxHashMap::default() };
     let mut jobs = Vec::with_capacity(stored.jobs.len());
     for job in stored.jobs {
         let rule = rules.get(job.rule).unwrap_or_else(|error| {
             tracing::error!(job = %job.name, %error, "a job's rule cannot be read; the job is held");
-            held.push((job.id, error));
+            held.push(HeldJob { job: job.id, error, since: None });
             unreadable()
         });
         jobs.push(LoadedJob {

@@ -74,7 +74,7 @@ pub fn nothing_of_an_impossible_batch_is_written(bed: &impl Bed) {
             ended(open, Ending::Succeeded),
             Change::JobPut(Box::new(renamed)),
             Change::GlobalLimit { limit: Some(3) },
-            Change::Quarantined { job: None, input: "x".into(), error: "y".into(), at: T0 },
+            Change::Quarantined { job: None, input: "x".into(), error: "y".into(), at: T0, decided: T0 },
             Change::Created(twice),
         ],
         6,

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use engine::HeldJob;
 use engine::change::{Change, Fate, Gap, Note, NoteKind};
 use model::{
     AgentId, AgentRecord, InstanceId, JobMode, JobRecord, PoolRecord, SkipReason, Span, TenantId, Timestamp, VersionId,
@@ -109,10 +110,14 @@ pub fn two_living_jobs_never_share_a_name(bed: &impl Bed) {
 pub fn a_held_job_is_held_until_somebody_looked(bed: &impl Bed) {
     let mut w = World::new(bed);
     let job = w.job("a");
-    let held = |job| Change::Quarantined { job, input: "tick".into(), error: "it broke".into(), at: at(3) };
+    let held = |job| {
+        let (input, error) = ("tick".into(), "it broke".into());
+        Change::Quarantined { job, input, error, at: at(3), decided: at(5) }
+    };
     w.commit([held(Some(job.id)), held(None), Change::JobCounted { job: job.id, fired: 12 }]);
     let stored = w.store.load(w.shard).unwrap();
-    assert_eq!((stored.held, stored.jobs[0].fired), (vec![(job.id, "it broke".to_string())], 12));
+    let kept = HeldJob { job: job.id, error: "it broke".into(), since: Some((at(3), at(5))) };
+    assert_eq!((stored.held, stored.jobs[0].fired), (vec![kept], 12));
     assert_eq!(w.reads.quarantine(soon()).unwrap().len(), 2);
     w.commit([Change::Unquarantined { job: job.id, by: ann() }]);
     assert!(w.store.load(w.shard).unwrap().held.is_empty());

@@ -4,7 +4,7 @@ use engine::change::{Change, Commit, Created, Ended, Progress, Retried, Row};
 use model::{Actor, AttemptId, Ending, Failure, Instance, InstanceId, Outcome, Timestamp, Usage};
 
 use super::state::{Kept, State};
-use crate::read::AttemptRecord;
+use crate::read::{AttemptRecord, QuarantineRecord};
 use crate::settled::verdict_of;
 
 pub(super) type Applied = Result<(), String>;
@@ -34,7 +34,10 @@ impl State {
             Change::JobMode { job, mode, since, fired, by } => self.job_mode(*job, *mode, *since, *fired, by),
             Change::JobRemoved { job, tenant, at, .. } => self.job_removed(*job, *tenant, *at),
             Change::JobCounted { job, fired } => self.job_counted(*job, *fired),
-            Change::Quarantined { job, input, error, at } => self.quarantined(commit.shard, *job, input, error, *at),
+            Change::Quarantined { job, input, error, at, decided } => {
+                let record = QuarantineRecord { job: *job, input: input.clone(), error: error.clone(), at: *at };
+                self.quarantined(commit.shard, record, *decided)
+            }
             Change::Unquarantined { job, .. } => self.unquarantined(*job),
             Change::AgentPut(agent) => {
                 self.agents.put(agent.id.0, (**agent).clone());

@@ -122,22 +122,14 @@ impl State {
         Ok(())
     }
 
-    pub(super) fn quarantined(
-        &mut self,
-        shard: ShardId,
-        job: Option<JobId>,
-        input: &str,
-        error: &str,
-        at: Timestamp,
-    ) -> Applied {
+    pub(super) fn quarantined(&mut self, shard: ShardId, record: QuarantineRecord, decided: Timestamp) -> Applied {
         let number = self.row_number();
-        let record = QuarantineRecord { job, input: input.into(), error: error.into(), at };
-        self.quarantine.put(number, (shard, record));
+        self.quarantine.put(number, (shard, record, decided));
         Ok(())
     }
 
     pub(super) fn unquarantined(&mut self, job: JobId) -> Applied {
-        let held = self.quarantine.iter().filter(|(_, (_, record))| record.job == Some(job));
+        let held = self.quarantine.iter().filter(|(_, (_, record, _))| record.job == Some(job));
         for number in held.map(|(number, _)| *number).collect::<Vec<_>>() {
             self.quarantine.delete(&number);
         }

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use engine::HeldJob;
 use model::{InstanceId, ShardId};
 
 use super::state::State;
@@ -25,8 +26,11 @@ impl State {
         stored.agents = self.agents.values().cloned().collect();
         stored.pools = self.pools.values().cloned().collect();
         stored.global_limit = self.global_limit.get(&()).copied().flatten();
-        let held = self.quarantine.values().filter(|(of, _)| *of == shard);
-        stored.held = held.filter_map(|(_, one)| one.job.map(|job| (job, one.error.clone()))).collect();
+        let held = self.quarantine.values().filter(|(of, ..)| *of == shard);
+        let held = held.filter_map(|(_, one, decided)| {
+            Some(HeldJob { job: one.job?, error: one.error.clone(), since: Some((one.at, *decided)) })
+        });
+        stored.held = held.collect();
         stored
     }
 

@@ -174,7 +174,7 @@ impl Reads for MemoryStore {
     }
 
     fn quarantine(&self, _by: Instant) -> Result<Vec<QuarantineRecord>, StoreError> {
-        self.read(|state| state.quarantine.values().rev().map(|(_, record)| record.clone()).collect())
+        self.read(|state| state.quarantine.values().rev().map(|(_, record, _)| record.clone()).collect())
     }
 
     fn notes(&self, filter: &NoteFilter, _by: Instant) -> Result<Vec<NoteRecord>, StoreError> {

@@ -29,7 +29,7 @@ pub(super) struct State {
     pub intervals: Table<(JobId, Timestamp), Interval>,
     pub agents: Table<i64, AgentRecord>,
     pub pools: Table<(TenantId, String), PoolRecord>,
-    pub quarantine: Table<i64, (ShardId, QuarantineRecord)>,
+    pub quarantine: Table<i64, (ShardId, QuarantineRecord, Timestamp)>,
     pub orphans: Table<(i64, i64, u8), Orphan>,
     pub notes: Table<i64, NoteRecord>,
     pub claims: Table<ClaimName, (i64, Timestamp)>,

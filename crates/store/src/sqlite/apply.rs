@@ -54,7 +54,9 @@ impl<'c> Applying<'c> {
             Change::JobMode { job, mode, since, fired, by } => self.job_mode(*job, *mode, *since, *fired, by),
             Change::JobRemoved { job, tenant, at, by } => self.job_removed(*job, *tenant, *at, by),
             Change::JobCounted { job, fired } => self.job_counted(*job, *fired),
-            Change::Quarantined { job, input, error, at } => self.quarantined(*job, input, error, *at),
+            Change::Quarantined { job, input, error, at, decided } => {
+                self.quarantined(*job, input, error, *at, *decided)
+            }
             Change::Unquarantined { job, by } => self.unquarantined(*job, by),
             Change::AgentPut(agent) => self.agent_put(agent),
             Change::AgentRemoved { agent } => self.agent_removed(*agent),

@@ -145,10 +145,19 @@ impl Applying<'_> {
         expect(rows, || "there is no such job".into())
     }
 
-    pub(super) fn quarantined(&self, job: Option<JobId>, input: &str, error: &str, at: Timestamp) -> Result<(), Fault> {
+    pub(super) fn quarantined(
+        &self,
+        job: Option<JobId>,
+        input: &str,
+        error: &str,
+        at: Timestamp,
+        decided: Timestamp,
+    ) -> Result<(), Fault> {
         self.conn
-            .prepare_cached("insert into quarantine (shard, job, input, error, at) values (?1, ?2, ?3, ?4, ?5)")?
-            .execute(params![self.commit.shard.0, job.map(|job| job.0), input, error, at.0])?;
+            .prepare_cached(
+                "insert into quarantine (shard, job, input, error, at, decided) values (?1, ?2, ?3, ?4, ?5, ?6)",
+            )?
+            .execute(params![self.commit.shard.0, job.map(|job| job.0), input, error, at.0, decided.0])?;
         Ok(())
     }
 

@@ -121,10 +121,9 @@ fn rest(conn: &Connection, shard: ShardId, stored: &mut Stored) -> rusqlite::Res
         .optional()?
         .flatten();
     let mut held = conn.prepare_cached(
-        "select job, error from quarantine where held = 1 and job is not null and shard = ?1 order by id",
+        "select job, error, at, decided from quarantine where held = 1 and job is not null and shard = ?1 order by id",
     )?;
-    stored.held =
-        held.query_map([shard.0], |found| Ok((JobId(found.get(0)?), found.get(1)?)))?.collect::<Result<_, _>>()?;
+    stored.held = held.query_map([shard.0], row::held)?.collect::<Result<_, _>>()?;
     Ok(())
 }
 

@@ -7,8 +7,11 @@ use super::day::on_day;
 use crate::StoreError;
 
 /// The schema's versions; a store's `user_version` says how many of them it has.
-pub(super) const STEPS: &[&str] =
-    &[include_str!("migrations/0001_begin.sql"), include_str!("migrations/0002_retries_used.sql")];
+pub(super) const STEPS: &[&str] = &[
+    include_str!("migrations/0001_begin.sql"),
+    include_str!("migrations/0002_retries_used.sql"),
+    include_str!("migrations/0003_held_from.sql"),
+];
 
 /// Marks a file as ours, so that another program's database is not taken for a store.
 const APPLICATION_ID: i64 = 0x4475_6c79;

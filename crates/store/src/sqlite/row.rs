@@ -1,5 +1,6 @@
 //! Rows back into nouns. A value nobody knows makes its row unreadable, which is reported and never fatal.
 
+use engine::HeldJob;
 use engine::change::{Gap, Note};
 use model::{
     Actor, AgentId, AgentRecord, AttemptId, ContentId, Ending, Instance, InstanceId, JobId, JobMode, JobRecord,
@@ -134,6 +135,13 @@ pub(super) fn agent(row: &Row) -> Result<AgentRecord, Unreadable> {
 /// `select tenant, name, running_max from pool`
 pub(super) fn pool(row: &Row) -> rusqlite::Result<PoolRecord> {
     Ok(PoolRecord { tenant: TenantId(row.get(0)?), name: row.get(1)?, limit: row.get(2)? })
+}
+
+/// `select job, error, at, decided from quarantine`
+pub(super) fn held(row: &Row) -> rusqlite::Result<HeldJob> {
+    let (at, decided): (i64, Option<i64>) = (row.get(2)?, row.get(3)?);
+    let since = decided.map(|decided| (Timestamp(at), Timestamp(decided)));
+    Ok(HeldJob { job: JobId(row.get(0)?), error: row.get(1)?, since })
 }
 
 /// `select * from attempt`
