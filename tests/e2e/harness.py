@@ -3,6 +3,7 @@
 Waits for facts, never for time: every wait has a question, an answer, and a last moment at which it gives up loudly.
 """
 
+import functools
 import json
 import os
 import pathlib
@@ -123,6 +124,18 @@ class Duly:
                         os.kill(int(proc.name), signal.SIGKILL)
                 except (FileNotFoundError, ProcessLookupError, PermissionError):
                     pass
+        self.leave_cgroups()
+
+    def leave_cgroups(self):
+        """What agents that were killed left of their groups; best effort, for those still dying keep them."""
+        for agent in [self.data / "agent", *(self.root / "data-agents").glob("*")]:
+            if (home := cgroups()) and agent.exists():
+                group = home / f"duly-{agent.stat().st_ino}"
+                for one in [*group.glob("attempt-*"), group]:
+                    try:
+                        one.rmdir()
+                    except OSError:
+                        pass
 
     def join_agent(self, name: str, *more) -> subprocess.Popen:
         """One more agent on this machine, in a directory of its own, with a one-time token of its own."""
@@ -244,3 +257,22 @@ def seconds(stamp: str) -> int:
     """The whole second an RFC 3339 time names."""
     import datetime
     return int(datetime.datetime.fromisoformat(re.sub(r"Z$", "+00:00", stamp)).timestamp())
+
+
+@functools.cache
+def cgroups() -> pathlib.Path | None:
+    """Where this process may make groups of cgroup v2, if anywhere."""
+    mounts = [line.split() for line in pathlib.Path("/proc/self/mounts").read_text().splitlines()]
+    root = next((pathlib.Path(where) for _, where, kind, *_ in mounts if kind == "cgroup2"), None)
+    own = [line[3:] for line in pathlib.Path("/proc/self/cgroup").read_text().splitlines() if line.startswith("0::")]
+    if root is None or not own:
+        return None
+    home = root / own[0].lstrip("/")
+    probe = home / f"duly-probe-{os.getpid()}"
+    try:
+        probe.mkdir()
+        works = (probe / "cgroup.kill").exists()
+        probe.rmdir()
+    except OSError:
+        return None
+    return home if works else None

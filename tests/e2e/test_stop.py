@@ -2,7 +2,9 @@
 
 import textwrap
 
-from harness import alive, eventually
+import pytest
+
+from harness import alive, cgroups, eventually
 
 # Forks, ignores TERM, leaves its session and its parent: four processes, each by another way out.
 ESCAPING = """
@@ -154,3 +156,16 @@ def test_a_stop_survives_the_death_of_the_server(duly, tmp_path):
     seen = duly.ended(instance)
     assert (seen["state"], seen["attempt_no"]) == ("stopped", 1), seen
     assert seen["stopping"] == {"by": "ada"} and gone(pids)
+
+
+def test_a_task_has_a_cgroup_of_its_own_where_the_machine_has_them(shared):
+    home = cgroups()
+    if home is None:
+        pytest.skip("no cgroup v2 here that may be written")
+    shared.apply("job: grouped\nsh: grep ^0 /proc/self/cgroup\n")
+    instance = shared.trigger("grouped")
+    eventually(lambda: shared.json("instance", "show", instance)["state"] == "succeeded", "it has ended")
+    group = shared.run("log", instance, check=True).stdout.strip()
+    assert "/duly-" in group and "/attempt-" in group, group
+    ours, attempt = group.split("/")[-2:]
+    eventually(lambda: (home / ours).exists() and not (home / ours / attempt).exists(), "its group went with it")

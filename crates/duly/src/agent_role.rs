@@ -48,6 +48,7 @@ fn config(options: AgentOptions) -> Result<AgentConfig, anyhow::Error> {
         version: env!("CARGO_PKG_VERSION").into(),
     };
     let mut config = AgentConfig::new(options.data, server, profile);
+    config.cgroups = options.cgroup;
     config.token = options.join_token_file.map(JoinToken::Written);
     Ok(config)
 }

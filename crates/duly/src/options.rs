@@ -3,6 +3,7 @@
 use std::net::SocketAddr;
 use std::path::PathBuf;
 
+use agent::runtime::Cgroups;
 use clap::{Args, Parser, Subcommand};
 
 /// Runs jobs when they are due: exactly one instance per planned time, on the right machine, with a record of why.
@@ -63,6 +64,9 @@ pub(crate) struct UpOptions {
     /// Tasks the local agent runs at once.
     #[arg(long, default_value_t = 64)]
     pub slots: u32,
+    /// Where each task of the local agent gets a cgroup v2 of its own: auto, off, or a delegated directory.
+    #[arg(long, env = "DULY_CGROUP", default_value = "auto")]
+    pub cgroup: String,
 }
 
 #[derive(Args)]
@@ -91,6 +95,9 @@ pub(crate) struct AgentOptions {
     /// Labels it carries, as key=value.
     #[arg(long = "label", value_parser = label)]
     pub labels: Vec<(String, String)>,
+    /// Where each task gets a cgroup v2 of its own: auto, off, or a delegated directory.
+    #[arg(long, env = "DULY_CGROUP", default_value = "auto")]
+    pub cgroup: Cgroups,
     #[arg(long, env = "DULY_LOG", default_value = "info")]
     pub log: String,
 }

@@ -36,6 +36,8 @@ fn local_agent(options: &UpOptions) -> std::io::Result<Option<LocalAgent>> {
         text(&token_file),
         "--slots".into(),
         options.slots.to_string(),
+        "--cgroup".into(),
+        options.cgroup.clone(),
         "--log".into(),
         options.server.log.clone(),
     ];

@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
+use super::cgroup::Cgroups;
 use crate::data::DataError;
 use crate::process::Starter;
 use crate::session::Profile;
@@ -17,8 +18,8 @@ pub struct AgentConfig {
     pub token: Option<JoinToken>,
     pub profile: Profile,
     pub shim: Starter,
-    /// Where a delegated cgroup v2 directory is, tasks get groups of their own in it.
-    pub cgroup: Option<PathBuf>,
+    /// Where tasks get control groups of their own.
+    pub cgroups: Cgroups,
     /// The longest pause between two tries to reach the server.
     pub redial_max: Duration,
     /// Output that no server took is dropped after this long.
@@ -34,7 +35,7 @@ impl AgentConfig {
             token: None,
             profile,
             shim: Starter::nearest(),
-            cgroup: None,
+            cgroups: Cgroups::default(),
             redial_max: Duration::from_secs(2),
             log_keep: Duration::from_secs(7 * 24 * 3600),
             spool: SpoolLimits::default(),

@@ -2,6 +2,7 @@
 
 mod agent;
 mod backoff;
+mod cgroup;
 mod chain;
 mod clock;
 mod config;
@@ -13,6 +14,7 @@ mod logs;
 mod recover;
 mod stream;
 
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -20,6 +22,7 @@ use tokio::sync::mpsc::unbounded_channel;
 use tokio_util::sync::CancellationToken;
 
 use agent::Agent;
+pub use cgroup::Cgroups;
 pub use config::{AgentConfig, AgentError, JoinToken, ServerAddress};
 use dial::Dialer;
 use hands::{Event, Hands, Tools};
@@ -46,9 +49,10 @@ pub async fn run(config: AgentConfig, stop: CancellationToken) -> Result<(), Age
         watcher.watch(owned).map_err(AgentError::io("watch a running task"))?;
     }
     let leave = stop.child_token();
+    let cgroup = config.cgroups.find(data.root());
     let tools = Tools {
         starter: config.shim.clone(),
-        runners: runners(&config, &data)?,
+        runners: runners(&data, cgroup.clone())?,
         watcher,
         http: http::Caller::new(),
         run_dir: data.run(),
@@ -65,10 +69,11 @@ pub async fn run(config: AgentConfig, stop: CancellationToken) -> Result<(), Age
     leave.cancel();
     // The directory is free for the next agent only when nobody of ours is in it.
     let _ = shipping.await;
+    cgroup::leave(cgroup);
     result
 }
 
-fn runners(config: &AgentConfig, data: &DataDir) -> Result<Runners, AgentError> {
+fn runners(data: &DataDir, cgroup: Option<PathBuf>) -> Result<Runners, AgentError> {
     let work_dir = data.root().join("work");
     std::fs::create_dir_all(&work_dir).map_err(AgentError::io("make the directory tasks start in"))?;
     if let Err(error) = data.forget_scripts_older_than(SCRIPTS_KEPT) {
@@ -79,10 +84,5 @@ fn runners(config: &AgentConfig, data: &DataDir) -> Result<Runners, AgentError> 
         tracing::warn!(%error, "cannot raise the limit of open files; that many tasks cannot be watched");
     }
     let path = std::env::var_os("PATH").unwrap_or_default();
-    Ok(Runners {
-        scripts: Scripts::new(data.scripts(), path),
-        work_dir,
-        open_files: open_files.ok(),
-        cgroup: config.cgroup.clone(),
-    })
+    Ok(Runners { scripts: Scripts::new(data.scripts(), path), work_dir, open_files: open_files.ok(), cgroup })
 }
