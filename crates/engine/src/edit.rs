@@ -225,6 +225,7 @@ impl Shard {
         self.withdraw(id, now, out);
         self.unfollow(id);
         // What waits would wait for a job that is gone; what runs may end. Nothing of the job comes after that.
+        self.usage.remove(&id);
         let live = self.jobs.remove(&id).and_then(|job| job.live).unwrap_or_default();
         for instance in live.scheduled.into_iter().chain(live.waiting).chain(live.active) {
             let waits = self.open.get(&instance).is_some_and(|open| {

@@ -24,6 +24,7 @@ mod place;
 pub mod plan;
 mod queue;
 mod revive;
+mod route;
 mod settle;
 mod shard;
 mod wheel;

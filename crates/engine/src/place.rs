@@ -2,6 +2,7 @@
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
+use std::sync::Arc;
 
 use model::{AgentId, Exclusive, InstanceId, JobId, Part, Route, Span, State, Timestamp};
 
@@ -11,10 +12,13 @@ use crate::effect::{Decisions, Effect, Order};
 use crate::open::{Open, Phase};
 use crate::plan::chance;
 use crate::queue::QueueId;
+use crate::route::Usage;
 use crate::shard::Shard;
 
 /// An order may start this long after it was sent; then it is void, wherever it is.
 pub const ORDER_LIFE: Span = Span::secs(30);
+
+static NEVER_USED: Usage = Usage::new();
 
 impl Shard {
     /// Puts an instance in line for an agent, and past the line if nobody is in it.
@@ -102,7 +106,7 @@ impl Shard {
         open.target = self.pick(open, Agent::will_have_slot).or_else(|| self.pick(open, |_| true));
         if let Some(agent) = open.target {
             self.agents.get_mut(&agent).expect("picked among the known").proposed += 1;
-            self.next_turn(open.job);
+            self.note_choice(open.job, open.queue, &open.rule.rule.pool.route, agent);
         }
     }
 
@@ -113,9 +117,11 @@ impl Shard {
         }
     }
 
-    fn next_turn(&mut self, job: JobId) {
-        if let Some(job) = self.jobs.get_mut(&job) {
-            job.turn = job.turn.wrapping_add(1);
+    fn note_choice(&mut self, id: JobId, queue: QueueId, route: &Route, agent: AgentId) {
+        let Some(job) = self.jobs.get_mut(&id) else { return };
+        job.turn = job.turn.wrapping_add(1);
+        if matches!(route, Route::LeastFrequent | Route::LeastRecent) {
+            self.usage.entry(id).or_default().choose(id, agent, &self.queues.get(queue).members);
         }
     }
 
@@ -129,6 +135,8 @@ impl Shard {
         if let Some(target) = open.target.filter(|target| members.contains(target) && takes(target)) {
             return Some(target);
         }
+        let usage = || self.usage.get(&open.job).unwrap_or(&NEVER_USED);
+        let all = members;
         let mut members = members.iter().copied().filter(takes);
         match open.rule.rule.pool.route {
             // Members are in the order of their ids.
@@ -137,6 +145,9 @@ impl Shard {
             Route::Round => nth(members, self.jobs.get(&open.job).map_or(0, |job| job.turn as usize)),
             Route::Random => nth(members, chance(open.attempt.0 as u64, 0) as usize),
             Route::LeastLoaded => members.min_by_key(|id| self.agents[id].burden()),
+            Route::ConsistentHash => self.queues.ring(open.queue, &self.agents).choose(open.job, takes),
+            Route::LeastFrequent => usage().least_often(open.job, all, takes),
+            Route::LeastRecent => usage().longest_ago(all, takes),
         }
     }
 
@@ -158,11 +169,11 @@ impl Shard {
         open.target = Some(agent);
         open.phase = Phase::Ordered { agent };
         open.ordered_at = Some(now);
-        let (queue, job) = (open.queue, open.job);
+        let (queue, job, rule) = (open.queue, open.job, Arc::clone(&open.rule));
         self.queues.occupy(queue);
         self.agents.get_mut(&agent).expect("picked among the known").busy.insert(id);
         if !as_proposed {
-            self.next_turn(job);
+            self.note_choice(job, queue, &rule.rule.pool.route, agent);
         }
         self.send_order(id, now, out);
         self.flush_later(id, now);

@@ -3,11 +3,13 @@
 //! a step of priority is worth a fixed time of waiting, so the key never changes.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::OnceLock;
 
 use model::{AgentId, InstanceId, JobId, PoolRecord, Route, Rule, Span, TenantId, Timestamp};
 use rustc_hash::FxHashMap;
 
 use crate::agents::Agent;
+use crate::route::Ring;
 
 /// One step of priority outweighs this much waiting.
 pub const AGEING: Span = Span::secs(30);
@@ -31,6 +33,8 @@ pub(crate) struct Queue {
     key: Key,
     /// Agents that may take from it, connected or not, by id.
     pub members: Vec<AgentId>,
+    /// The same on a ring, once a route asks for it.
+    ring: OnceLock<Ring>,
     ready: BTreeSet<(i64, InstanceId)>,
     pub pool: usize,
 }
@@ -85,7 +89,14 @@ impl Queues {
         let (named, spreads) = match &rule.pool.route {
             Route::Fixed(name) => (Some(name.clone()), false),
             Route::Broadcast => (None, pinned.is_none()),
-            Route::First | Route::Last | Route::Round | Route::Random | Route::LeastLoaded => (None, false),
+            Route::First
+            | Route::Last
+            | Route::Round
+            | Route::Random
+            | Route::LeastLoaded
+            | Route::ConsistentHash
+            | Route::LeastFrequent
+            | Route::LeastRecent => (None, false),
         };
         let own = (spreads || rule.limits.per_agent.is_some()).then_some(job);
         let (pool, labels) = (rule.pool.name.clone(), rule.pool.labels.clone());
@@ -99,7 +110,7 @@ impl Queues {
         let id = QueueId(self.queues.len() as u32);
         let pool = self.pool(key.tenant, &key.pool);
         let members = members(&key, agents);
-        self.queues.push(Queue { key: key.clone(), members, ready: BTreeSet::new(), pool });
+        self.queues.push(Queue { key: key.clone(), members, ring: OnceLock::new(), ready: BTreeSet::new(), pool });
         self.by_key.insert(key, id);
         id
     }
@@ -121,11 +132,18 @@ impl Queues {
     pub(crate) fn regroup(&mut self, agents: &BTreeMap<AgentId, Agent>) {
         for queue in &mut self.queues {
             queue.members = members(&queue.key, agents);
+            queue.ring = OnceLock::new();
         }
     }
 
     pub(crate) fn get(&self, id: QueueId) -> &Queue {
         &self.queues[id.0 as usize]
+    }
+
+    pub(crate) fn ring(&self, id: QueueId, agents: &BTreeMap<AgentId, Agent>) -> &Ring {
+        let queue = self.get(id);
+        let named = |id: &AgentId| (*id, agents[id].record.name.as_str());
+        queue.ring.get_or_init(|| Ring::of(queue.members.iter().map(named)))
     }
 
     pub(crate) fn pool_of(&self, id: QueueId) -> &Pool {

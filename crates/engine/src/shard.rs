@@ -46,6 +46,8 @@ pub struct Shard {
     pub(crate) alarms: Alarms,
     pub(crate) agents: BTreeMap<AgentId, Agent>,
     pub(crate) queues: Queues,
+    /// Which agents were chosen for jobs whose route remembers that.
+    pub(crate) usage: FxHashMap<JobId, crate::route::Usage>,
     /// Which jobs follow a job.
     pub(crate) followers: FxHashMap<JobId, Vec<JobId>>,
     /// Commands that wait for the store's word on a claim.
@@ -107,6 +109,7 @@ impl Shard {
             alarms: Alarms::default(),
             agents: BTreeMap::new(),
             queues: Queues::new(loaded.pools, loaded.global_limit),
+            usage: FxHashMap::default(),
             followers: FxHashMap::default(),
             claiming: BTreeMap::new(),
             counting: FxHashMap::default(),

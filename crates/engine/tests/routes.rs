@@ -43,6 +43,49 @@ fn round_goes_round_also_among_what_is_made_ahead() {
 }
 
 #[test]
+fn least_recent_goes_round_and_passes_over_who_is_gone() {
+    check(
+        "agent x; agent y; agent z; hide by; job a manual, allow, route recent
+         trigger a; trigger a; trigger a; trigger a; gone y; trigger a; trigger a; back y; trigger a",
+        expect![[r#"
+            00:00:00 a#1 -> x
+            00:00:00 a#2 -> y
+            00:00:00 a#3 -> z
+            00:00:00 a#4 -> x
+            00:00:00 a#5 -> z
+            00:00:00 a#6 -> x
+            00:00:00 a#7 -> y
+        "#]],
+    );
+}
+
+#[test]
+fn a_hash_keeps_its_agent_and_returns_to_it() {
+    check(
+        "agent x; agent y; agent z; hide by; job a manual, allow, route hash
+         trigger a; trigger a; gone x; trigger a; trigger a; back x; trigger a",
+        expect![[r#"
+            00:00:00 a#1 -> x
+            00:00:00 a#2 -> x
+            00:00:00 a#3 -> y
+            00:00:00 a#4 -> y
+            00:00:00 a#5 -> x
+        "#]],
+    );
+}
+
+#[test]
+fn least_frequent_is_even_over_what_is_made_ahead() {
+    let world = run("agent x; agent y; agent z; hide for; job a every 20ms, allow, route frequent; until 00:00:02");
+    let mut shares = BTreeMap::new();
+    for order in world.out.values() {
+        *shares.entry(order.agent.0).or_insert(0) += 1;
+    }
+    assert_eq!(shares.len(), 3);
+    assert!(shares.values().all(|share: &i32| (share - 33).abs() <= 3), "{shares:?}");
+}
+
+#[test]
 fn least_loaded_spreads_what_is_due_at_one_instant() {
     let world = run("agent x; agent y; hide for; job a every 100ms, allow; job b every 100ms, allow; until 00:00:01");
     let mut shares = BTreeMap::new();

@@ -111,6 +111,12 @@ pub enum Route {
     Round,
     Random,
     LeastLoaded,
+    /// The same agent for the same job, as long as it is there.
+    ConsistentHash,
+    /// The agent chosen least often for this job.
+    LeastFrequent,
+    /// The agent chosen longest ago for this job.
+    LeastRecent,
     /// Only the agent of this name.
     Fixed(String),
     /// One child on every eligible agent, told its index and the total.

@@ -89,6 +89,9 @@ enum KeptRoute {
     Round,
     Random,
     LeastLoaded,
+    ConsistentHash,
+    LeastFrequent,
+    LeastRecent,
     Broadcast,
     Fixed(String),
 }
@@ -230,6 +233,9 @@ impl From<&Route> for KeptRoute {
             Route::Round => KeptRoute::Round,
             Route::Random => KeptRoute::Random,
             Route::LeastLoaded => KeptRoute::LeastLoaded,
+            Route::ConsistentHash => KeptRoute::ConsistentHash,
+            Route::LeastFrequent => KeptRoute::LeastFrequent,
+            Route::LeastRecent => KeptRoute::LeastRecent,
             Route::Broadcast => KeptRoute::Broadcast,
             Route::Fixed(agent) => KeptRoute::Fixed(agent.clone()),
         }
@@ -244,6 +250,9 @@ impl From<KeptRoute> for Route {
             KeptRoute::Round => Route::Round,
             KeptRoute::Random => Route::Random,
             KeptRoute::LeastLoaded => Route::LeastLoaded,
+            KeptRoute::ConsistentHash => Route::ConsistentHash,
+            KeptRoute::LeastFrequent => Route::LeastFrequent,
+            KeptRoute::LeastRecent => Route::LeastRecent,
             KeptRoute::Broadcast => Route::Broadcast,
             KeptRoute::Fixed(agent) => Route::Fixed(agent),
         }

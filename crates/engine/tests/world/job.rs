@@ -99,6 +99,9 @@ pub fn route(text: &str) -> Route {
         "round" => Route::Round,
         "random" => Route::Random,
         "least" => Route::LeastLoaded,
+        "hash" => Route::ConsistentHash,
+        "frequent" => Route::LeastFrequent,
+        "recent" => Route::LeastRecent,
         "broadcast" => Route::Broadcast,
         name => Route::Fixed(name.trim_start_matches("to ").into()),
     }

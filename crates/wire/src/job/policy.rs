@@ -33,6 +33,12 @@ pub enum RouteWord {
     Round,
     Random,
     LeastLoaded,
+    /// The same agent for the same job, as long as it is there.
+    ConsistentHash,
+    /// The agent chosen least often for this job.
+    LeastFrequentlyUsed,
+    /// The agent chosen longest ago for this job.
+    LeastRecentlyUsed,
     /// One child instance on every eligible agent, told its index and the total.
     Broadcast,
 }
@@ -97,7 +103,7 @@ form! {
     /// The name of a pool, or a map.
     PoolForm = String | PoolMap, "the name of a pool or a map with name, labels and route";
     /// How an agent is chosen.
-    RouteForm = RouteWord | RouteMap, "first, last, round, random, least_loaded, broadcast or {fixed: AGENT}";
+    RouteForm = RouteWord | RouteMap, "first, last, round, random, least_loaded, consistent_hash, least_frequently_used, least_recently_used, broadcast or {fixed: AGENT}";
     /// What happens when a time comes while earlier instances are open.
     OverlapForm = OverlapWord | OverlapMap, "allow, queue, skip, replace, {allow: N} or {queue: N}";
     /// What happens to an exclusive job when its holder falls silent.
@@ -178,6 +184,9 @@ fn read_pool(form: &PoolForm, faults: &mut Faults) -> PoolRef {
             RouteWord::Round => Route::Round,
             RouteWord::Random => Route::Random,
             RouteWord::LeastLoaded => Route::LeastLoaded,
+            RouteWord::ConsistentHash => Route::ConsistentHash,
+            RouteWord::LeastFrequentlyUsed => Route::LeastFrequent,
+            RouteWord::LeastRecentlyUsed => Route::LeastRecent,
             RouteWord::Broadcast => Route::Broadcast,
         },
         Some(RouteForm::Long(RouteMap::Fixed(agent))) => {
@@ -195,6 +204,9 @@ fn write_pool(pool: &PoolRef) -> PoolForm {
         Route::Last => Some(RouteForm::Short(RouteWord::Last)),
         Route::Round => Some(RouteForm::Short(RouteWord::Round)),
         Route::Random => Some(RouteForm::Short(RouteWord::Random)),
+        Route::ConsistentHash => Some(RouteForm::Short(RouteWord::ConsistentHash)),
+        Route::LeastFrequent => Some(RouteForm::Short(RouteWord::LeastFrequentlyUsed)),
+        Route::LeastRecent => Some(RouteForm::Short(RouteWord::LeastRecentlyUsed)),
         Route::Broadcast => Some(RouteForm::Short(RouteWord::Broadcast)),
         Route::Fixed(agent) => Some(RouteForm::Long(RouteMap::Fixed(agent.clone()))),
     };
