@@ -21,6 +21,7 @@ mod short_slice;
 mod supervise;
 mod upkeep;
 pub mod verify;
+pub mod xxl;
 
 pub use app::{App, Running, ServerError, own_directory, start};
 pub use config::{LocalAgent, ServerConfig};

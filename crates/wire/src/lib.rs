@@ -1,4 +1,4 @@
-//! Bodies that cross a process: the public API, the agent protocol. Conversions to and from the nouns live here;
+//! Bodies that cross a process: the public API, the agent protocol, XXL-JOB. Conversions to and from the nouns live here;
 //! nothing here decides or does anything.
 
 pub mod api;
@@ -10,6 +10,7 @@ pub mod routes;
 pub mod rule;
 pub mod task;
 pub mod time;
+pub mod xxl;
 
 pub use errors::Code;
 pub use job::JobBody;
