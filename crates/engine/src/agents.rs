@@ -104,6 +104,23 @@ impl Shard {
         self.not_here(id, absent, rebooted, now, out);
     }
 
+    /// Whether an effect may still happen. An order that waited for its commit may have been overtaken: its agent went
+    /// meanwhile and will say, or has said, that it does not have it. Sent now, it would start after it was believed
+    /// absent; what is still wanted is sent again once the agent has spoken.
+    pub fn stands(&self, effect: &Effect) -> bool {
+        match effect {
+            Effect::Order(order) => {
+                let there = self.agents.get(&order.agent).is_some_and(|agent| agent.connected);
+                there && self.honours(order.attempt, order.agent)
+            }
+            Effect::Stop { .. }
+            | Effect::Query { .. }
+            | Effect::Acknowledge { .. }
+            | Effect::Reply { .. }
+            | Effect::WantIds => true,
+        }
+    }
+
     fn honours(&self, attempt: AttemptId, agent: AgentId) -> bool {
         self.attempts.get(&attempt).is_some_and(|id| self.open[id].agent() == Some(agent))
     }

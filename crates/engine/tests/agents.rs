@@ -3,7 +3,13 @@
 mod world;
 
 use expect_test::expect;
-use world::check;
+use std::sync::Arc;
+
+use duly_engine::input::{Caller, Triggering};
+use duly_engine::{Command, Decisions, Effect, Input, Order};
+use model::{Actor, AgentId};
+
+use world::{World, check, run};
 
 #[test]
 fn a_silent_agent_leaves_its_work_uncertain_then_lost() {
@@ -193,4 +199,42 @@ fn what_nobody_honours_any_more_is_stopped_when_its_agent_returns() {
             00:00:20 stop a#1
         "#]],
     );
+}
+
+#[test]
+fn an_order_that_waited_for_its_commit_and_was_overtaken_does_not_stand() {
+    let mut world = run("agent x; job a manual");
+    let agent = AgentId(1);
+    let job = world.store.job_named("a").expect("just made");
+    let asked = Triggering { job, params: None, planned: None, idempotency_key: None, adopt: None };
+    let ordered = step(&mut world, command(Command::Trigger(Box::new(asked))));
+    let order = ordered.iter().find(|effect| matches!(effect, Effect::Order(_))).expect("x takes it");
+    let Effect::Order(Order { instance, .. }) = order else { unreachable!() };
+    assert!(world.shard.stands(order));
+    step(&mut world, Input::AgentGone { agent });
+    assert!(!world.shard.stands(order), "its agent will say that it does not have it");
+    let back = |world: &World| {
+        let record = Arc::new(world.machines[&agent].record.clone());
+        Input::AgentUp { agent: record, held: Vec::new(), rebooted: false }
+    };
+    let again = back(&world);
+    let sent = step(&mut world, again);
+    assert!(sent.iter().any(|effect| matches!(effect, Effect::Order(_))), "what is still wanted is sent again");
+    assert!(world.shard.stands(order), "twice the same is once to an agent");
+    step(&mut world, command(Command::Stop { instance: *instance }));
+    step(&mut world, Input::AgentGone { agent });
+    let again = back(&world);
+    step(&mut world, again);
+    assert!(!world.shard.stands(order), "it was believed absent, and ended");
+}
+
+fn command(command: Command) -> Input {
+    Input::Command { caller: Caller(1), by: Actor("ann".into()), command }
+}
+
+/// Decides without letting anything happen.
+fn step(world: &mut World, input: Input) -> Vec<Effect> {
+    let mut out = Decisions::default();
+    world.shard.step(world.now, input, &mut out);
+    out.effects
 }

@@ -60,9 +60,11 @@ impl World {
             }
             let entries = self.store.ledger(*job, from, to, soon()).expect("memory reads");
             let planned_set: BTreeSet<Timestamp> = planned.iter().copied().collect();
-            // What a person stopped ahead of its time stays in the books, even if the job changed before it came.
-            let stopped_ahead =
-                |entry: &LedgerEntry| entry.state == State::Stopped && !planned_set.contains(&entry.planned);
+            // What a person stopped ahead of its time stays in the books, even if the job changed before it came, and
+            // even if somebody ran it after all.
+            let stopped_ahead = |entry: &LedgerEntry| {
+                (entry.state == State::Stopped || entry.reopened) && !planned_set.contains(&entry.planned)
+            };
             let fired: Vec<Timestamp> = entries
                 .into_iter()
                 .filter(|entry| entry.by_trigger && !stopped_ahead(entry))

@@ -33,6 +33,22 @@ fn ring_two_real_sessions_over_streams_that_break() {
     println!("{fires} fires");
 }
 
+/// An order that waited for a stalled store started after its agent had been believed without it; an instance stopped
+/// ahead of its time was run after all; the store took the shard from everyone just as a zombie woke.
+#[test]
+fn histories_that_once_went_wrong() {
+    let seeds = [
+        1794797124126366189,
+        1794797638788199861,
+        1794797625306818334,
+        1794797671564857392,
+        1794797583816456919,
+        1794797904863453442,
+        1794797592265199826,
+    ];
+    live_through(seeds.into_iter().map(Scenario::ring_two));
+}
+
 #[test]
 fn a_quiet_world_loses_nothing_either() {
     live_through([Scenario { faults: Faults::default(), ..Scenario::ring_two(7) }]);

@@ -132,6 +132,8 @@ pub struct LedgerEntry {
     pub by_trigger: bool,
     /// When its first attempt started; none before that, and none when another attempt has taken its place.
     pub started: Option<Timestamp>,
+    /// Somebody ran it again after it had ended.
+    pub reopened: bool,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]

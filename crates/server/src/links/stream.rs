@@ -248,7 +248,7 @@ async fn listen(
                     link.switchboard.terms().iter().any(|(s, t)| s.0 as u32 == stored.shard && t.0 == stored.term);
                 if current {
                     let held = stored.held.into_iter().map(held_in).collect();
-                    link.shard.tell(Input::AgentUp { agent: Arc::clone(record), held, rebooted });
+                    link.shard.holds(Arc::clone(record), serial, held, rebooted);
                 }
             }
             Some(up::Body::Answer(answer)) => {

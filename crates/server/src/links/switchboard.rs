@@ -37,6 +37,9 @@ struct Line {
     /// Tells one stream of an agent from the next.
     serial: u64,
     words: mpsc::UnboundedSender<Word>,
+    /// The shard has heard what the agent holds; before that, an order sent here would start after it was believed
+    /// absent.
+    open: bool,
     since: Timestamp,
     load: Load,
     beat_at: Option<Timestamp>,
@@ -64,7 +67,7 @@ impl Switchboard {
         let (words, received) = mpsc::unbounded_channel();
         let mut lines = self.lines.lock();
         let serial = lines.get(&agent).map_or(1, |line| line.serial + 1);
-        let line = Line { serial, words, since: now, load: Load::default(), beat_at: None };
+        let line = Line { serial, words, open: false, since: now, load: Load::default(), beat_at: None };
         if let Some(earlier) = lines.insert(agent, line) {
             let _ = earlier.words.send(Word::Close { reason: "a newer stream of this agent took over" });
         }
@@ -118,11 +121,20 @@ impl Switchboard {
 }
 
 impl Outlets for Switchboard {
-    fn deliver(&self, agent: AgentId, parcel: Parcel) {
+    fn deliver(&self, agent: AgentId, mut parcel: Parcel) {
         // Nobody there: the agent is asked about its attempts when it comes back.
         if let Some(line) = self.lines.lock().get(&agent) {
+            if !line.open {
+                parcel.orders.clear();
+            }
             let _ = line.words.send(Word::Parcel(parcel));
         }
+    }
+
+    fn open(&self, agent: AgentId, serial: u64) -> bool {
+        let mut lines = self.lines.lock();
+        let line = lines.get_mut(&agent).filter(|line| line.serial == serial);
+        line.map(|line| line.open = true).is_some()
     }
 
     fn prepare(&self, agent: AgentId, versions: Vec<VersionId>) {
@@ -135,6 +147,56 @@ impl Outlets for Switchboard {
         self.set_term(shard, term);
         for line in self.lines.lock().values() {
             let _ = line.words.send(Word::Greet { shard, term });
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn orders(words: &mut mpsc::UnboundedReceiver<Word>) -> Vec<usize> {
+        let parcels = std::iter::from_fn(|| words.try_recv().ok());
+        parcels
+            .filter_map(|word| if let Word::Parcel(parcel) = word { Some(parcel.orders.len()) } else { None })
+            .collect()
+    }
+
+    #[test]
+    fn orders_wait_until_the_shard_has_heard_what_the_agent_holds() {
+        let (board, agent, now) = (Switchboard::default(), AgentId(1), Timestamp(0));
+        let parcel = || Parcel { orders: vec![order(agent)], ..Parcel::default() };
+        let (first, mut old) = board.connect(agent, now);
+        board.deliver(agent, parcel());
+        assert!(board.open(agent, first));
+        board.deliver(agent, parcel());
+        assert_eq!(orders(&mut old), [0, 1]);
+        let (second, mut new) = board.connect(agent, now);
+        assert!(!board.open(agent, first), "what the earlier stream said counts no more");
+        board.deliver(agent, parcel());
+        assert!(board.open(agent, second));
+        board.deliver(agent, parcel());
+        assert_eq!(orders(&mut new), [0, 1]);
+    }
+
+    fn order(agent: AgentId) -> engine::Order {
+        engine::Order {
+            agent,
+            shard: ShardId(0),
+            term: Term(1),
+            attempt: model::AttemptId(1),
+            attempt_no: 1,
+            instance: model::InstanceId(1),
+            tenant: model::TenantId::DEFAULT,
+            job: model::JobId(1),
+            version: VersionId(1),
+            params: None,
+            planned: Timestamp(0),
+            part: model::Part::WHOLE,
+            start_by: Timestamp(0),
+            timeout: None,
+            stop_grace: model::Span::ZERO,
+            leash: None,
         }
     }
 }

@@ -4,8 +4,9 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use crossbeam_channel::{Receiver, RecvTimeoutError, Sender};
+use engine::input::Held;
 use engine::{Caller, Command, Effect, Input, Refusal, Reply, Shard};
-use model::{Actor, ShardId, Timestamp};
+use model::{Actor, AgentRecord, ShardId, Timestamp};
 use store::{Reads, Store, StoreError};
 use tokio::sync::oneshot;
 
@@ -29,9 +30,20 @@ const LOOK_AT_CLOCK_EVERY: Duration = Duration::from_secs(1);
 const STOP_WITHIN: Duration = Duration::from_secs(5);
 
 enum Message {
-    Ask { by: Actor, command: Command, answer: oneshot::Sender<Result<Reply, Refusal>> },
+    Ask {
+        by: Actor,
+        command: Command,
+        answer: oneshot::Sender<Result<Reply, Refusal>>,
+    },
     Tell(Input),
     TellMany(Vec<Input>),
+    /// What an agent holds, as it said over the stream of this number.
+    Holds {
+        agent: Arc<AgentRecord>,
+        serial: u64,
+        held: Vec<Held>,
+        rebooted: bool,
+    },
     Written(Written),
     Stop(oneshot::Sender<()>),
 }
@@ -79,6 +91,11 @@ impl ShardHandle {
 
     pub fn tell(&self, input: Input) {
         let _ = self.messages.send(Message::Tell(input));
+    }
+
+    /// An agent has stored our term and said what it holds, over the stream of this number.
+    pub fn holds(&self, agent: Arc<AgentRecord>, serial: u64, held: Vec<Held>, rebooted: bool) {
+        let _ = self.messages.send(Message::Holds { agent, serial, held, rebooted });
     }
 
     pub fn tell_many(&self, inputs: Vec<Input>) {
@@ -277,6 +294,11 @@ impl Driver {
             Message::TellMany(inputs) => {
                 for input in inputs {
                     self.tell(input)?;
+                }
+            }
+            Message::Holds { agent, serial, held, rebooted } => {
+                if self.outlets.open(agent.id, serial) {
+                    self.tell(Input::AgentUp { agent, held, rebooted })?;
                 }
             }
             Message::Written(written) => self.written(written)?,

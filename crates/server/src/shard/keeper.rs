@@ -153,7 +153,17 @@ impl Keeper {
             self.gathered.inputs.clear();
             self.alone = false;
         }
-        std::mem::take(&mut self.gathered.decisions.effects)
+        let effects = std::mem::take(&mut self.gathered.decisions.effects);
+        self.standing(effects)
+    }
+
+    /// What waited for its commit and was overtaken meanwhile does not happen. Memory that is about to be dropped has
+    /// no say: what it concluded is forgotten with it.
+    fn standing(&self, mut effects: Vec<Effect>) -> Vec<Effect> {
+        if !self.stale {
+            effects.retain(|effect| self.shard.stands(effect));
+        }
+        effects
     }
 
     /// What will happen once the commit under way is on disk.
@@ -180,7 +190,8 @@ impl Keeper {
                 trouble = self.step(now, Input::ClaimAnswered(answer)).err();
             }
         }
-        (flight.commit, flight.effects, trouble)
+        let effects = self.standing(flight.effects);
+        (flight.commit, effects, trouble)
     }
 
     /// After a trouble: tells the next of the inputs that are told alone. False: there is none.
@@ -249,7 +260,8 @@ impl Keeper {
         self.alone = false;
         let asked_later = std::mem::replace(&mut self.gathered.decisions.claims, flight.commit.claims.clone());
         self.gathered.decisions.claims.extend(asked_later);
-        (flight.commit, flight.effects, None)
+        let effects = self.standing(flight.effects);
+        (flight.commit, effects, None)
     }
 
     fn keep_for_telling_again(&mut self, first: Vec<Input>) -> Trouble {

@@ -28,6 +28,11 @@ pub trait Outlets: Send {
     fn deliver(&self, agent: AgentId, parcel: Parcel);
     /// Orders of these versions will go there soon; whatever helps may be done ahead.
     fn prepare(&self, _agent: AgentId, _versions: Vec<VersionId>) {}
+    /// The shard is about to hear what an agent holds, over this stream of it: orders may follow. False: a newer stream
+    /// took its place, and will say it again.
+    fn open(&self, _agent: AgentId, _serial: u64) -> bool {
+        true
+    }
     /// A new term begins: every connected agent is greeted with it.
     fn greet_all(&self, shard: ShardId, term: Term);
 }

@@ -122,8 +122,9 @@ impl Judge<'_> {
                 _ => tally.fired += 1,
             }
             let planned = plan.times.binary_search(&entry.planned).is_ok();
-            // What a person stopped ahead of its time stays in the books, even if the job changed before it came.
-            let stopped_ahead = entry.state == State::Stopped;
+            // What a person stopped ahead of its time stays in the books, even if the job changed before it came, and
+            // even if somebody ran it after all.
+            let stopped_ahead = entry.state == State::Stopped || entry.reopened;
             let by_events = plan.is_by_events(entry.planned);
             if !planned && by_events {
                 // Its time was found when the one before it ended: no plan could have counted it.
@@ -217,7 +218,14 @@ mod tests {
             let state = if word.ends_with('s') { State::Skipped } else { State::Succeeded };
             let planned = at(word.trim_end_matches(['s', 'm']));
             let instance = InstanceId(entries.len() as i64);
-            entries.push(LedgerEntry { planned, instance, state, by_trigger: !word.ends_with('m'), started: None });
+            entries.push(LedgerEntry {
+                planned,
+                instance,
+                state,
+                by_trigger: !word.ends_with('m'),
+                started: None,
+                reopened: false,
+            });
         }
         let (from, to) = (Timestamp::from_secs(0), Timestamp::from_secs(101));
         let judge = Judge { name: "j", from, to, held };

@@ -123,6 +123,7 @@ impl Reads for MemoryStore {
                         state: instance.state,
                         by_trigger: by_trigger(instance),
                         started: instance.started_at.filter(|_| instance.attempt_no == 1),
+                        reopened: instance.attempt_no > instance.retries_used + 1,
                     }
                 })
                 .collect()

@@ -145,6 +145,7 @@ impl Reads for SqliteReads {
                         state,
                         by_trigger: code::cause_is_trigger(row.get(3)?),
                         started: code::time(row.get(4)?),
+                        reopened: row.get(5)?,
                     });
                 }
             }
