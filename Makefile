@@ -36,6 +36,7 @@ soak: need $(PYTHON_VENV)/ready
 	cargo build --release $(PROGRAMS)
 	scripts/shim target/release
 	cargo test --release -p duly-sim --test soak -- --ignored --nocapture
+	cargo test --release -p duly-engine --test anything -- --ignored
 	DULY_BIN=$(CURDIR)/target/release/duly DULY_SOAK=1 $(PYTHON_VENV)/bin/pytest -q tests/e2e
 
 ## Speed beside bare floors in the same run; prints a table and writes JSON.

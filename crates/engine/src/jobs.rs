@@ -98,9 +98,11 @@ impl Job {
         self.mode == JobMode::Enabled && self.held.is_none()
     }
 
-    /// From when on a change made now holds: after the instant it was held at, so that one can tell which came first.
+    /// From when on a change made now holds: after the instant it was held at, so that one can tell which came first,
+    /// and not before the change that came before.
     pub(crate) fn changes_from(&self, now: Timestamp) -> Timestamp {
-        self.held.as_ref().map_or(now, |held| now.max(held.at + Span(1)))
+        let held = self.held.as_ref().map_or(now, |held| held.at + Span(1));
+        now.max(held).max(self.since)
     }
 
     /// Up to where the planned times of a held job have their entries. One that was changed since begins anew there.
