@@ -49,7 +49,7 @@ impl Shard {
         loop {
             while let Some(job) = self.planning.front().copied() {
                 if budget.is_spent(out) || self.ids_run_low() {
-                    self.long_round = Some(job);
+                    self.beyond_horizon = Some(job);
                     return;
                 }
                 if self.fire(job, until, now, &mut budget, out) {
@@ -83,10 +83,10 @@ impl Shard {
         if self.behind { SLICE } else { (self.planning.len() / 16).clamp(SLICE_AHEAD, SLICE) }
     }
 
-    /// What earlier steps of a long round made may start now, so the horizon must reach the disk first, even if this
-    /// step has nothing else to write.
+    /// What earlier steps made beyond the horizon may start now, so the horizon must reach the disk first, even if this
+    /// step has nothing else to write: whoever loads later must know that it may have been sent.
     fn carry_horizon(&mut self, out: &mut Decisions) {
-        let Some(id) = self.long_round.take() else { return };
+        let Some(id) = self.beyond_horizon.take() else { return };
         let id = if self.jobs.contains_key(&id) { Some(id) } else { self.jobs.keys().min().copied() };
         if let Some(job) = id.filter(|_| out.changes.is_empty()) {
             out.change(Change::JobCounted { job, fired: self.jobs[&job].fired });

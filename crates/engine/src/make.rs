@@ -61,6 +61,9 @@ impl Shard {
         });
         // What a round of planning makes waits for the horizon, even if its time has come.
         let undecided = open.by_plan() && open.planned > self.horizon;
+        if undecided {
+            self.beyond_horizon = Some(id);
+        }
         if !open.by_trigger() && !making.at_once && open.planned > self.horizon {
             self.taken.entry(id).or_default().push(open.planned);
         }

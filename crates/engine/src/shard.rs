@@ -56,8 +56,9 @@ pub struct Shard {
     pub(crate) counting: FxHashMap<JobId, Missed>,
     /// What this round of planning decided and no open instance shows: written when the horizon moves.
     pub(crate) unwritten: BTreeMap<JobId, Vec<Change>>,
-    /// This round of planning takes more than one step; one of its jobs.
-    pub(crate) long_round: Option<JobId>,
+    /// Something was made, or looked at, beyond the horizon, by a round of planning or by a change of its job: the horizon
+    /// must reach the disk before it starts. One of the jobs.
+    pub(crate) beyond_horizon: Option<JobId>,
     /// Times beyond the horizon that have their instance already, because somebody named them.
     pub(crate) taken: FxHashMap<JobId, Vec<Timestamp>>,
     /// Jobs in quarantine whose plan nobody has dared to ask.
@@ -114,7 +115,7 @@ impl Shard {
             claiming: BTreeMap::new(),
             counting: FxHashMap::default(),
             unwritten: BTreeMap::new(),
-            long_round: None,
+            beyond_horizon: None,
             taken: FxHashMap::default(),
             unasked: FxHashSet::default(),
             adopted: FxHashSet::default(),
