@@ -2,13 +2,12 @@
 
 mod world;
 
-use expect_test::expect;
 use std::sync::Arc;
 
 use duly_engine::input::{Caller, Triggering};
 use duly_engine::{Command, Decisions, Effect, Input, Order};
+use expect_test::expect;
 use model::{Actor, AgentId};
-
 use world::{World, check, run};
 
 #[test]
