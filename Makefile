@@ -6,7 +6,7 @@ DULY := target/debug/duly
 PROGRAMS := -p duly --bin duly
 TEST_FEATURES := duly/faults,duly-store/conformance
 
-.PHONY: run test soak bench lint fmt need unit e2e openapi clean
+.PHONY: run test soak bench lint fmt need need-peers unit e2e openapi clean
 
 ## Start Duly on its embedded default; ends with a URL.
 run: need
@@ -26,13 +26,13 @@ lint: need
 unit: need
 	cargo test --workspace --features $(TEST_FEATURES)
 
-e2e: need $(PYTHON_VENV)/ready
+e2e: need-peers $(PYTHON_VENV)/ready
 	cargo build $(PROGRAMS) --features duly/faults
 	scripts/shim target/debug
 	DULY_BIN=$(CURDIR)/$(DULY) $(PYTHON_VENV)/bin/pytest -q tests/e2e
 
 ## The same with many more moments, seeds and minutes.
-soak: need $(PYTHON_VENV)/ready
+soak: need-peers $(PYTHON_VENV)/ready
 	cargo build --release $(PROGRAMS)
 	scripts/shim target/release
 	cargo test --release -p duly-sim --test soak -- --ignored --nocapture
@@ -53,6 +53,10 @@ fmt:
 
 need:
 	@scripts/need
+
+## Also the tool chains of the XXL-JOB executors that the end-to-end tests run.
+need-peers:
+	@scripts/need peers
 
 $(PYTHON_VENV)/ready: tests/e2e/requirements.txt
 	python3 -m venv $(PYTHON_VENV)

@@ -5,6 +5,7 @@ import subprocess
 
 import pytest
 
+import xxl_peers
 from harness import BIN, PASSWORD, Duly, eventually
 
 README = pathlib.Path(__file__).parents[2] / "README.md"
@@ -42,9 +43,36 @@ def fresh(tmp_path):
         one.stop()
 
 
+@pytest.fixture
+def peers(tmp_path):
+    """Starts XXL-JOB executors and ends them with the test, which is left out where one cannot be had."""
+    started = []
+
+    def start(kind: xxl_peers.Kind, server: str, token: str, app: str) -> xxl_peers.Peer:
+        try:
+            xxl_peers.built(kind)
+        except xxl_peers.Unavailable as reason:
+            pytest.skip(f"{kind} is not to be had here: {reason}")
+        started.append(xxl_peers.Peer(kind, server, token, app, tmp_path))
+        return started[-1].start()
+    try:
+        yield start
+    finally:
+        for peer in started:
+            peer.kill()
+
+
 def pytest_collection_modifyitems(items):
     """What needs a full minute is judged last, so that the minute passes beside the other tests."""
     items.sort(key=lambda item: "ticking" in item.fixturenames)
+
+
+def pytest_terminal_summary(terminalreporter):
+    """A peer that could not be had is no failure, but nobody shall believe that it was tested."""
+    if xxl_peers.left_out:
+        terminalreporter.section("XXL-JOB executors NOT tested", sep="!", red=True)
+        for name, reason in xxl_peers.left_out.items():
+            terminalreporter.line(f"{name}: {reason}", red=True)
 
 
 @pytest.fixture(scope="session", autouse=True)
