@@ -7,6 +7,8 @@ import pytest
 
 import xxl_peers
 from harness import BIN, PASSWORD, Duly, eventually
+from xxl_door import Door
+from xxl_stub import TOKEN, Executor
 
 README = pathlib.Path(__file__).parents[2] / "README.md"
 
@@ -60,6 +62,33 @@ def peers(tmp_path):
     finally:
         for peer in started:
             peer.kill()
+
+
+@pytest.fixture(scope="module")
+def xxl(tmp_path_factory, request):
+    """One running installation that XXL-JOB executors connect to; a file's XXL_ENV and XXL_FLAGS go with it."""
+    one = Duly(tmp_path_factory.mktemp("xxl"), env=getattr(request.module, "XXL_ENV", None)).setup()
+    token = one.root / "xxl-token"
+    token.write_text(TOKEN + "\n")
+    one.door = Door(one.url, TOKEN)
+    try:
+        yield one.up("--xxl-token-file", token, *getattr(request.module, "XXL_FLAGS", ()))
+    finally:
+        one.stop()
+
+
+@pytest.fixture
+def executor(xxl, request):
+    """Makes stub executors of an app of this test's own; they are gone when it ends."""
+    made = []
+    name = re.sub("[^a-z0-9]+", "-", request.node.name.lower()).removeprefix("test-").strip("-")
+
+    def make(app: str = name, **how) -> Executor:
+        made.append(Executor(xxl.door, app, **how))
+        return made[-1]
+    yield make
+    for one in made:
+        one.close()
 
 
 def pytest_collection_modifyitems(items):
