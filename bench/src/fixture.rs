@@ -85,6 +85,7 @@ impl Fixture {
             since: self.now,
             fired: 0,
             changed_by: Actor("ada".into()).0,
+            alias: 0,
         })
     }
 

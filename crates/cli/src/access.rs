@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
 use wire::Length;
-use wire::api::{SessionBody, TokenBody};
+use wire::api::{SessionBody, TokenBody, XxlTokenBody};
 
 use crate::failure::Done;
 use crate::table::{Rows, plain};
@@ -23,6 +23,25 @@ pub enum TokenCommand {
         expires_in: Option<Length>,
     },
     /// Make a token worthless at once.
+    Revoke {
+        id: i64,
+        /// Do not ask.
+        #[arg(short, long)]
+        yes: bool,
+    },
+}
+
+#[derive(Subcommand)]
+pub enum XxlTokenCommand {
+    /// List the tokens; what they are is not shown again.
+    List,
+    /// Make a token for XXL-JOB executors and print it, once.
+    Create {
+        /// Only for executors of this application.
+        #[arg(long, value_name = "APPNAME")]
+        pool: Option<String>,
+    },
+    /// Refuse executors that show it, at once.
     Revoke {
         id: i64,
         /// Do not ask.
@@ -67,6 +86,38 @@ impl Session<'_> {
             TokenCommand::Revoke { id, yes } => {
                 if self.out.consent(&format!("Make token {id} worthless?"), yes)? {
                     self.client.revoke_token(id).await?;
+                    self.out.done(&format!("Token {id} is worthless now."));
+                }
+            }
+        }
+        Ok(())
+    }
+
+    pub(crate) async fn xxl_token(&self, command: XxlTokenCommand) -> Done {
+        match command {
+            XxlTokenCommand::List => {
+                let page = self.client.xxl_tokens().await?;
+                self.out.answer(&page.raw, || {
+                    let mut rows = Rows::new(self.out, &["ID", "POOL", "CREATED", "BY"]);
+                    for token in &page.items {
+                        rows.add(vec![
+                            plain(token.id),
+                            plain(token.pool.as_deref().unwrap_or("all")),
+                            plain(self.out.time(Some(token.created_at))),
+                            plain(&token.created_by),
+                        ]);
+                    }
+                    rows.show("no tokens but what the server was started with")
+                });
+            }
+            XxlTokenCommand::Create { pool } => {
+                let made = self.client.create_xxl_token(&XxlTokenBody { pool }).await?;
+                self.out.answer(&made.raw, || format!("{}\n", made.token));
+                self.out.note("Put it into xxl.job.accessToken of the executors; it is not shown again.");
+            }
+            XxlTokenCommand::Revoke { id, yes } => {
+                if self.out.consent(&format!("Refuse executors that show token {id}?"), yes)? {
+                    self.client.revoke_xxl_token(id).await?;
                     self.out.done(&format!("Token {id} is worthless now."));
                 }
             }

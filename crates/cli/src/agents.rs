@@ -2,7 +2,7 @@
 
 use clap::{Args, Subcommand};
 use wire::Length;
-use wire::api::{AgentStateWord, AgentView, JoinTokenBody, LimitBody, PoolBody};
+use wire::api::{AgentKindWord, AgentStateWord, AgentView, JoinTokenBody, LimitBody, PoolBody};
 
 use crate::Session;
 use crate::failure::{Done, Failure, NOT_FOUND};
@@ -35,12 +35,15 @@ pub enum AgentsCommand {
 pub enum PoolCommand {
     /// List pools.
     List,
-    /// Bound how many instances run in a pool at once.
+    /// Bound how many instances run in a pool at once, and list its executors.
     Set {
         name: String,
         /// A number, or `none` for no bound.
-        #[arg(long, value_parser = bound)]
+        #[arg(long, value_parser = bound, default_value = "none")]
         limit: Bound,
+        /// An executor of the pool, instead of those that register by themselves; may be given again.
+        #[arg(long = "address")]
+        addresses: Vec<String>,
     },
     /// Delete a pool's bounds.
     Delete {
@@ -160,9 +163,15 @@ impl Session<'_> {
                 });
                 Ok(())
             }
-            PoolCommand::Set { name, limit } => {
-                let pool = self.client.put_pool(&name, &PoolBody { limit: limit.0 }).await?;
-                self.out.answer(&pool.raw, || format!("Pool {} runs {} at once.\n", pool.name, told(pool.limit)));
+            PoolCommand::Set { name, limit, addresses } => {
+                let pool = self.client.put_pool(&name, &PoolBody { limit: limit.0, addresses }).await?;
+                self.out.answer(&pool.raw, || {
+                    let listed = match pool.addresses.len() {
+                        0 => String::new(),
+                        count => format!(" Its executors are the {count} listed ones."),
+                    };
+                    format!("Pool {} runs {} at once.{listed}\n", pool.name, told(pool.limit))
+                });
                 Ok(())
             }
             PoolCommand::Delete { name, yes } => {
@@ -207,6 +216,15 @@ fn state(agent: &AgentView) -> (Tone, &'static str) {
     }
 }
 
+/// An executor has no slots to tell of.
+fn running(agent: &AgentView) -> String {
+    match (agent.kind, agent.load) {
+        (AgentKindWord::Executor, _) => "-".into(),
+        (AgentKindWord::Agent, None) => format!("-/{}", agent.slots),
+        (AgentKindWord::Agent, Some(load)) => format!("{}/{}", load.running, agent.slots),
+    }
+}
+
 fn listed(agents: &[AgentView], out: &Out) -> String {
     let mut rows =
         Rows::new(out, &["ID", "NAME", "STATE", "POOLS", "RUNNING", "CPU", "MEM", "DISK", "SEEN", "VERSION"]);
@@ -219,7 +237,7 @@ fn listed(agents: &[AgentView], out: &Out) -> String {
             plain(&agent.name),
             toned(tone, word),
             plain(agent.pools.join(",")),
-            plain(load.map_or(format!("-/{}", agent.slots), |load| format!("{}/{}", load.running, agent.slots))),
+            plain(running(agent)),
             plain(percent(load.map(|load| load.cpu_percent))),
             plain(percent(load.map(|load| load.memory_percent))),
             plain(percent(load.map(|load| load.disk_percent))),

@@ -84,6 +84,12 @@ pub struct TriggerArgs {
     /// A parameter for this instance only, as name=value; JSON values are taken as such.
     #[arg(short, long = "param", value_parser = param, value_name = "NAME=VALUE")]
     params: Vec<(String, serde_json::Value)>,
+    /// What an executor's handler is given for this instance only; may be empty.
+    #[arg(long, conflicts_with = "params")]
+    text: Option<String>,
+    /// Only on the agent of this name, or the executor of this address.
+    #[arg(long, value_name = "NAME_OR_ADDRESS")]
+    on: Option<String>,
     /// Told to the task as its planned time.
     #[arg(long)]
     planned_at: Option<Moment>,
@@ -185,6 +191,8 @@ impl Session<'_> {
     async fn trigger(&self, args: TriggerArgs) -> Done {
         let body = TriggerBody {
             params: args.params.into_iter().collect(),
+            text: args.text,
+            on: args.on,
             planned_at: args.planned_at.map(|moment| moment.resolve(self.out.now)),
         };
         let instance = self.client.trigger(&args.name, &body, args.key).await?;
@@ -260,6 +268,7 @@ fn shown(job: &JobView, out: &Out) -> String {
     facts(&[
         ("name", job.name.clone()),
         ("id", job.id.to_string()),
+        ("xxl job id", job.xxl_job_id.map(|id| id.to_string()).unwrap_or_default()),
         ("folder", job.folder.clone()),
         ("description", job.description.clone().unwrap_or_default()),
         ("owner", job.owner.clone().unwrap_or_default()),

@@ -77,6 +77,9 @@ pub enum Commands {
     /// API tokens: list, create, revoke.
     #[command(subcommand)]
     Token(access::TokenCommand),
+    /// Tokens that XXL-JOB executors show: list, create, revoke.
+    #[command(subcommand)]
+    XxlToken(access::XxlTokenCommand),
     /// Open a session with name and password; prints its token.
     Login(access::LoginArgs),
     /// Close the session whose token is in use.
@@ -168,6 +171,7 @@ async fn dispatch(command: Commands, options: ClientOptions, out: &Out) -> Done 
         Commands::Pool(command) => session.pool(command).await,
         Commands::JoinToken(args) => session.join_token(args).await,
         Commands::Token(command) => session.token(command).await,
+        Commands::XxlToken(command) => session.xxl_token(command).await,
         Commands::Login(args) => session.login(args).await,
         Commands::Logout => session.logout().await,
         Commands::Limit(command) => session.limit(command).await,

@@ -7,7 +7,7 @@ use wire::api::{
     JobView, JoinTokenBody, JoinTokenView, LimitBody, LogQuery, NextQuery, Page, PlanView, PoolBody, PoolView,
     PreviewBody, PreviewView, QuarantineView, ReadyView, ReplayBody, ReplayView, ResolveBody, SessionBody, SessionView,
     SetupBody, SetupView, StatsQuery, StatsView, TokenBody, TokenCreatedView, TokenView, TriggerBody, VerifyQuery,
-    VerifyView, VersionView, WhyView,
+    VerifyView, VersionView, WhyView, XxlTokenBody, XxlTokenCreatedView, XxlTokenView,
 };
 use wire::routes;
 
@@ -229,5 +229,17 @@ impl Client {
 
     pub async fn revoke_token(&self, id: i64) -> std::result::Result<(), Error> {
         self.call(routes::TOKEN_REVOKE, &[&id.to_string()]).send().await.map(drop)
+    }
+
+    pub async fn xxl_tokens(&self) -> Result<Page<XxlTokenView>> {
+        self.call(routes::XXL_TOKEN_LIST, &[]).json().await
+    }
+
+    pub async fn create_xxl_token(&self, body: &XxlTokenBody) -> Result<XxlTokenCreatedView> {
+        self.call(routes::XXL_TOKEN_CREATE, &[]).keyless().body(body).json().await
+    }
+
+    pub async fn revoke_xxl_token(&self, id: i64) -> std::result::Result<(), Error> {
+        self.call(routes::XXL_TOKEN_REVOKE, &[&id.to_string()]).send().await.map(drop)
     }
 }

@@ -3,6 +3,7 @@
 mod agent_role;
 mod options;
 mod server_role;
+mod settings;
 
 use std::process::ExitCode;
 

@@ -52,9 +52,35 @@ pub(crate) struct ServerOptions {
     /// Memory for the store's pages, in MB.
     #[arg(long, default_value_t = 64)]
     pub store_cache_mb: u32,
+    #[command(flatten)]
+    pub xxl: XxlOptions,
+    /// A file of settings (TOML); what is given here as well counts more.
+    #[arg(long, env = "DULY_CONFIG")]
+    pub config: Option<PathBuf>,
     /// How much to say: error, warn, info, debug; or a filter by module.
     #[arg(long, env = "DULY_LOG", default_value = "info")]
     pub log: String,
+}
+
+/// How executors of XXL-JOB are let in.
+#[derive(Args)]
+#[command(next_help_heading = "XXL-JOB")]
+pub(crate) struct XxlOptions {
+    /// What executors must show, and are shown.
+    #[arg(long, env = "DULY_XXL_TOKEN", hide_env_values = true)]
+    pub xxl_token: Option<String>,
+    /// A file holding it.
+    #[arg(long, conflicts_with = "xxl_token")]
+    pub xxl_token_file: Option<PathBuf>,
+    /// Take the well-known token of the sample configuration, too: then anybody can register executors.
+    #[arg(long)]
+    pub xxl_allow_default_token: bool,
+    /// Take executors that show nothing: then anybody can register them.
+    #[arg(long)]
+    pub xxl_allow_empty_token: bool,
+    /// Serve executors under this path, too, beside / and /xxl-job-admin.
+    #[arg(long, value_name = "PATH")]
+    pub xxl_prefix: Option<String>,
 }
 
 #[derive(Args)]
@@ -115,6 +141,9 @@ pub(crate) struct SetupOptions {
     /// Where to write an API token for it (made with mode 0600).
     #[arg(long)]
     pub token_out: PathBuf,
+    /// Where to write a token for XXL-JOB executors, if any will connect (made with mode 0600).
+    #[arg(long)]
+    pub xxl_token_out: Option<PathBuf>,
 }
 
 #[derive(Args)]

@@ -10,6 +10,7 @@ use server::{LocalAgent, ServerConfig};
 use tokio_util::sync::CancellationToken;
 
 use crate::options::{RestoreOptions, ServerOptions, SetupOptions, UpOptions};
+use crate::settings;
 
 pub(crate) fn up(options: UpOptions) -> ExitCode {
     let local = local_agent(&options);
@@ -46,24 +47,31 @@ fn local_agent(options: &UpOptions) -> std::io::Result<Option<LocalAgent>> {
 
 fn serve(options: ServerOptions, local_agent: std::io::Result<Option<LocalAgent>>) -> ExitCode {
     start_log(&options.log);
+    // One TLS stack for executors that are called over it: rustls with ring.
+    let _ = rustls::crypto::ring::default_provider().install_default();
     let result = runtime().and_then(|runtime| {
-        let config = config(options, local_agent?);
+        let config = config(options, local_agent?)?;
         runtime.block_on(run(config)).map_err(|error| error.into())
     });
     report(result)
 }
 
-fn config(options: ServerOptions, local_agent: Option<LocalAgent>) -> ServerConfig {
+fn config(options: ServerOptions, local_agent: Option<LocalAgent>) -> Result<ServerConfig, anyhow::Error> {
     let days = |days: u64| Duration::from_secs(days * 86_400);
-    ServerConfig {
+    let settings = settings::read(options.config.as_deref())?;
+    let (xxl_tokens, xxl_prefix) = settings::xxl(options.xxl, settings.xxl)?;
+    Ok(ServerConfig {
         listen: options.listen,
         agent_listen: options.agent_listen,
         keep_history: days(options.keep_history_days),
         keep_logs: days(options.keep_logs_days),
         store_cache_mb: options.store_cache_mb,
         local_agent,
+        xxl_tokens,
+        xxl_prefix,
+        xxl_pace: server::Pace::from_env(),
         ..ServerConfig::new(options.data)
-    }
+    })
 }
 
 async fn run(config: ServerConfig) -> Result<(), server::ServerError> {
@@ -120,6 +128,13 @@ fn set_up(options: &SetupOptions) -> Result<(), anyhow::Error> {
         file.set_len(0)?;
     }
     file.write_all(token.as_bytes())?;
+    if let Some(out) = &options.xxl_token_out {
+        let token = server::setup::executor_token(&options.data, &options.admin)?;
+        let opened = std::fs::OpenOptions::new().create(true).truncate(true).write(true).mode(0o600).open(out);
+        let mut file = opened.with_context(|| format!("cannot write the token to {}", out.display()))?;
+        file.write_all(token.as_bytes())?;
+        println!("XXL-JOB executors show the token in {}", out.display());
+    }
     println!("{} may sign in; an API token for it is in {}", options.admin, options.token_out.display());
     Ok(())
 }

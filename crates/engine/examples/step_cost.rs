@@ -84,6 +84,7 @@ impl Bench {
                 joined_at: START,
                 seen_at: None,
                 version: String::new(),
+                kind: model::AgentKind::Agent,
             });
             bench.step(Input::AgentUp { agent, held: Vec::new(), rebooted: false });
         }
@@ -107,6 +108,7 @@ impl Bench {
             task: ContentId(2),
             source: ContentId(3),
             mode: JobMode::Enabled,
+            alias: 0,
         };
         let mut out = Decisions::default();
         let command = Command::ApplyJob(Box::new(draft));

@@ -5,8 +5,8 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use model::{
-    AgentId, AgentRecord, AttemptId, Ending, Exclusive, InstanceId, Load, MisfireRule, Outcome, SkipReason, Span,
-    State, Timestamp, Uncertain, Verdict, Why,
+    AgentId, AgentKind, AgentRecord, AttemptId, Ending, Exclusive, InstanceId, Load, MisfireRule, Outcome, SkipReason,
+    Span, State, Timestamp, Uncertain, Verdict, Why,
 };
 use rustc_hash::{FxHashMap, FxHashSet};
 
@@ -33,6 +33,11 @@ pub(crate) struct Agent {
 }
 
 impl Agent {
+    /// It keeps what it is told about terms, so that its word for "not here" can be believed.
+    pub(crate) fn is_fenced(&self) -> bool {
+        !self.record.kind.is_executor()
+    }
+
     pub(crate) fn takes_work(&self) -> bool {
         self.connected && !self.record.drained
     }
@@ -47,7 +52,8 @@ impl Agent {
 
     /// How loaded it is, for comparing: share of its slots, then its machine, then its id.
     pub(crate) fn burden(&self) -> (u64, u32, AgentId) {
-        let share = (self.busy.len() as u64 + u64::from(self.proposed)) * 1_000 / u64::from(self.record.slots.max(1));
+        let share =
+            (self.busy.len() as u64 + u64::from(self.proposed)) * 1_000_000 / u64::from(self.record.slots.max(1));
         (share, self.load.cpu_percent as u32 + self.load.memory_percent as u32, self.record.id)
     }
 }
@@ -86,12 +92,15 @@ impl Shard {
         self.enlist(record);
         self.agents.get_mut(&id).expect("just enlisted").connected = true;
         self.note(now, None, None, NoteKind::AgentOnline(id), out);
+        if !self.agents[&id].is_fenced() {
+            return self.executor_up(id, now, out);
+        }
         let held: FxHashMap<AttemptId, Option<Timestamp>> =
             held.into_iter().map(|h| (h.attempt, h.started_at)).collect();
         // What it runs that nobody honours any more would keep its slot, and maybe write where a successor does.
         for attempt in held.keys().filter(|attempt| !self.honours(**attempt, id)).collect::<BTreeSet<_>>() {
             let (by, grace) = ("duly: this attempt is no longer honoured".to_string(), Span::secs(10));
-            out.effect(Effect::Stop { agent: id, attempt: *attempt, by, grace });
+            out.effect(Effect::Stop { agent: id, attempt: *attempt, alias: 0, by, grace });
         }
         let mut absent = Vec::new();
         for instance in self.busy_on(id) {
@@ -110,22 +119,25 @@ impl Shard {
     pub fn stands(&self, effect: &Effect) -> bool {
         match effect {
             Effect::Order(order) => {
-                let there = self.agents.get(&order.agent).is_some_and(|agent| agent.connected);
+                // Whoever calls an executor says at once if it cannot: that is better than silence.
+                let there = self.agents.get(&order.agent).is_some_and(|agent| agent.connected || !agent.is_fenced());
                 there && self.honours(order.attempt, order.agent)
             }
             Effect::Stop { .. }
             | Effect::Query { .. }
             | Effect::Acknowledge { .. }
+            | Effect::Ask(_)
+            | Effect::Inspect { .. }
             | Effect::Reply { .. }
             | Effect::WantIds => true,
         }
     }
 
-    fn honours(&self, attempt: AttemptId, agent: AgentId) -> bool {
+    pub(crate) fn honours(&self, attempt: AttemptId, agent: AgentId) -> bool {
         self.attempts.get(&attempt).is_some_and(|id| self.open[id].agent() == Some(agent))
     }
 
-    fn busy_on(&self, agent: AgentId) -> BTreeSet<InstanceId> {
+    pub(crate) fn busy_on(&self, agent: AgentId) -> BTreeSet<InstanceId> {
         self.agents[&agent].busy.iter().copied().collect()
     }
 
@@ -146,7 +158,7 @@ impl Shard {
         let open = &self.open[&id];
         if let Some((by, _)) = &open.stopping {
             let (attempt, grace) = (open.attempt, open.rule.rule.stop_grace);
-            out.effect(Effect::Stop { agent, attempt, by: by.0.clone(), grace });
+            out.effect(Effect::Stop { agent, attempt, alias: 0, by: by.0.clone(), grace });
         }
     }
 
@@ -258,7 +270,14 @@ impl Shard {
 
 /// Whether both belong to the same lines.
 fn belongs_alike(a: &AgentRecord, b: &AgentRecord) -> bool {
-    (a.tenant, &a.name, &a.pools, &a.labels) == (b.tenant, &b.name, &b.pools, &b.labels)
+    (a.tenant, &a.name, &a.pools, &a.labels, listed(a)) == (b.tenant, &b.name, &b.pools, &b.labels, listed(b))
+}
+
+fn listed(record: &AgentRecord) -> Option<u32> {
+    match record.kind {
+        AgentKind::Agent => None,
+        AgentKind::Executor(executor) => executor.listed,
+    }
 }
 
 /// When an uncertain attempt counts as lost by itself.

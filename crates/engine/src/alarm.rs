@@ -120,6 +120,8 @@ impl Shard {
 
     pub(crate) fn flush(&mut self, id: InstanceId, now: Timestamp, out: &mut Decisions) {
         let why = self.why_instance(id, now).first().map(ToString::to_string);
+        let noted = self.open[&id].note.as_deref().filter(|_| self.open[&id].agent().is_some());
+        let why = noted.map(ToString::to_string).or(why);
         let open = self.open.get_mut(&id).expect("only open instances make progress");
         open.flush_due = false;
         open.written = open.state();
@@ -163,7 +165,8 @@ impl Shard {
         let Some(agent) = open.agent() else { return };
         let (at, grace) = (now + Span::MINUTE, open.rule.rule.stop_grace);
         open.overdue_at = Some(at);
-        out.effect(Effect::Stop { agent, attempt, by: "timeout".into(), grace });
+        let alias = self.alias_of(self.open[&id].job);
+        out.effect(Effect::Stop { agent, attempt, alias, by: "timeout".into(), grace });
         self.alarms.set(at, Alarm::Overdue(id, attempt));
     }
 

@@ -70,6 +70,7 @@ impl Shard {
             Phase::Scheduled => "scheduled",
             Phase::Waiting => "waiting",
             Phase::Queued { .. }
+            | Phase::Asking
             | Phase::Ordered { .. }
             | Phase::Running { .. }
             | Phase::RetryWait { .. }

@@ -1,6 +1,6 @@
 //! A person's stop: the intent is recorded before the signal, nothing further starts, no retry follows.
 
-use model::{Actor, Ending, InstanceId, Timestamp};
+use model::{Actor, AgentId, Ending, InstanceId, JobId, Timestamp};
 
 use crate::change::Change;
 use crate::effect::{Decisions, Effect};
@@ -21,7 +21,7 @@ impl Shard {
                     out.change(Change::Stopping { row: open.row(), by, at: now });
                 }
             }
-            Phase::Scheduled | Phase::Waiting | Phase::Queued { .. } | Phase::RetryWait { .. } => {
+            Phase::Scheduled | Phase::Waiting | Phase::Queued { .. } | Phase::Asking | Phase::RetryWait { .. } => {
                 self.finish(id, Ending::Stopped(by), None, None, now, out);
             }
             Phase::Ordered { agent } | Phase::Running { agent } => {
@@ -30,8 +30,10 @@ impl Shard {
                     open.stopping = Some((by.clone(), now));
                     out.change(Change::Stopping { row: open.row(), by: by.clone(), at: now });
                 }
-                let (attempt, grace) = (open.attempt, open.rule.rule.stop_grace);
-                out.effect(Effect::Stop { agent, attempt, by: by.0, grace });
+                let (job, attempt, grace) = (open.job, open.attempt, open.rule.rule.stop_grace);
+                let alias = self.alias_of(job);
+                out.effect(Effect::Stop { agent, attempt, alias, by: by.0.clone(), grace });
+                self.stop_beside(id, job, agent, &by, now, out);
             }
             Phase::Spread { .. } => {
                 if open.stopping.is_none() {
@@ -42,6 +44,28 @@ impl Shard {
                     self.stop(child, by.clone(), now, out);
                 }
             }
+        }
+    }
+
+    /// An executor ends all it has of a job or nothing: the others are stopped by the same word.
+    fn stop_beside(
+        &mut self,
+        id: InstanceId,
+        job: JobId,
+        agent: AgentId,
+        by: &Actor,
+        now: Timestamp,
+        out: &mut Decisions,
+    ) {
+        let Some(target) = self.agents.get(&agent).filter(|agent| agent.record.kind.is_executor()) else { return };
+        let beside = |other: &&InstanceId| {
+            let open = &self.open[*other];
+            **other != id && open.job == job && open.stopping.is_none()
+        };
+        let mut beside: Vec<InstanceId> = target.busy.iter().filter(beside).copied().collect();
+        beside.sort();
+        for other in beside {
+            self.stop(other, by.clone(), now, out);
         }
     }
 

@@ -43,6 +43,8 @@ pub enum Change {
         row: Row,
         attempt: AttemptId,
         target: Option<AgentId>,
+        /// How it came to go there, if there is anything to say.
+        note: Option<String>,
     },
     /// How far an open instance has come; written late and coalesced.
     Progress(Progress),

@@ -29,6 +29,7 @@ impl Shard {
             Command::Stop { instance } => self.stop_asked(instance, by, now, out),
             Command::Rerun { instance, rule } => self.rerun(*instance, rule, by, now, out),
             Command::Resolve { instance, verdict } => self.resolve(instance, verdict, by, now, out),
+            Command::Callback { scope, reports } => Ok(self.called_back(&scope, reports, now, out)),
             Command::Why { subject } => self.explain(subject, now),
             Command::Followers { job } => Ok(Reply::Followers(self.followers.get(&job).cloned().unwrap_or_default())),
             Command::PutAgent { agent } => {
@@ -112,6 +113,9 @@ impl Shard {
         }
         if let Some(held) = &job.held {
             return Err(Refusal::Quarantined { job: asked.job, error: held.error.clone() });
+        }
+        if let Some(agent) = asked.on.filter(|agent| !self.queues.get(job.queue).members.contains(agent)) {
+            return Err(Refusal::NotThere { job: asked.job, agent });
         }
         let taken = |planned: Timestamp| {
             let live = job.live.iter();

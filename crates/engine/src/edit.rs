@@ -79,12 +79,13 @@ impl Shard {
             since: now,
             wake: None,
             fired: 0,
+            alias: draft.alias,
             turn: 0,
             last_made: Timestamp::MIN,
             held: None,
             live: None,
         };
-        out.change(Change::JobPut(Box::new(record(id, &draft, version, now, 0, &by))));
+        out.change(Change::JobPut(Box::new(record(id, &draft, version, now, (0, draft.alias), &by))));
         self.take_up(id, job, now, out);
         Reply::Job { id, version, changed: true }
     }
@@ -112,7 +113,10 @@ impl Shard {
         job.queue = queue;
         job.mode = draft.mode;
         job.since = since;
-        out.change(Change::JobPut(Box::new(record(id, &draft, version, since, job.fired, &by))));
+        if job.alias == 0 {
+            job.alias = draft.alias;
+        }
+        out.change(Change::JobPut(Box::new(record(id, &draft, version, since, (job.fired, job.alias), &by))));
         self.take_up(id, job, now, out);
         Reply::Job { id, version, changed: true }
     }
@@ -229,7 +233,10 @@ impl Shard {
         let live = self.jobs.remove(&id).and_then(|job| job.live).unwrap_or_default();
         for instance in live.scheduled.into_iter().chain(live.waiting).chain(live.active) {
             let waits = self.open.get(&instance).is_some_and(|open| {
-                matches!(open.phase, Phase::Scheduled | Phase::Waiting | Phase::Queued { .. } | Phase::RetryWait { .. })
+                matches!(
+                    open.phase,
+                    Phase::Scheduled | Phase::Waiting | Phase::Queued { .. } | Phase::Asking | Phase::RetryWait { .. }
+                )
             });
             if waits {
                 self.finish(instance, Ending::Stopped(by.clone()), None, Some("its job was deleted".into()), now, out);
@@ -295,7 +302,14 @@ impl Shard {
     }
 }
 
-fn record(id: JobId, draft: &JobDraft, version: VersionId, since: Timestamp, fired: u64, by: &Actor) -> JobRecord {
+fn record(
+    id: JobId,
+    draft: &JobDraft,
+    version: VersionId,
+    since: Timestamp,
+    (fired, alias): (u64, i32),
+    by: &Actor,
+) -> JobRecord {
     JobRecord {
         id,
         tenant: draft.tenant,
@@ -309,5 +323,6 @@ fn record(id: JobId, draft: &JobDraft, version: VersionId, since: Timestamp, fir
         since,
         fired,
         changed_by: by.0.clone(),
+        alias,
     }
 }

@@ -1,8 +1,8 @@
 //! What happens outside once a commit is on disk: never before it, and in order.
 
 use model::{
-    AgentId, AttemptId, ContentId, InstanceId, JobId, Part, ShardId, Span, State, TenantId, Term, Timestamp, VersionId,
-    Why,
+    AgentId, AttemptId, ContentId, InstanceId, JobId, Overlap, Part, ShardId, Span, State, TenantId, Term, Timestamp,
+    VersionId, Why,
 };
 
 use crate::change::{Change, Claim};
@@ -46,6 +46,8 @@ pub enum Effect {
     Stop {
         agent: AgentId,
         attempt: AttemptId,
+        /// The job's small number: an executor ends all it has of a job.
+        alias: i32,
         by: String,
         grace: Span,
     },
@@ -60,12 +62,48 @@ pub enum Effect {
         attempt: AttemptId,
         seq: u32,
     },
+    /// Ask these in turn; the answer comes back as `Input::Asked`.
+    Ask(Ask),
+    /// What an executor holds, as far as we know: whoever calls it may look for signs of each.
+    Inspect {
+        agent: AgentId,
+        open: Vec<Inspected>,
+    },
     Reply {
         caller: Caller,
         reply: Result<Reply, Refusal>,
     },
     /// Hand out more ids before they run out.
     WantIds,
+}
+
+/// Which executor takes an attempt is for the executors to say.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Ask {
+    pub attempt: AttemptId,
+    /// The job's small number.
+    pub alias: i32,
+    pub question: Question,
+    pub candidates: Vec<AgentId>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Question {
+    /// Are you there?
+    Alive,
+    /// Do you run nothing of this job?
+    Idle,
+}
+
+/// An attempt that is open at an executor.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Inspected {
+    pub attempt: AttemptId,
+    pub alias: i32,
+    pub dated: Timestamp,
+    /// The executor said that it has it.
+    pub taken: bool,
+    pub ordered_at: Timestamp,
 }
 
 #[derive(Clone, Debug, PartialEq)]
@@ -81,10 +119,15 @@ pub struct Order {
     pub version: VersionId,
     pub params: Option<ContentId>,
     pub planned: Timestamp,
+    /// Its planned time, or when it was made if that is later: what its log is filed under.
+    pub dated: Timestamp,
+    /// The job's small number; 0 if it has none.
+    pub alias: i32,
     pub part: Part,
     /// An order that arrives later than this must not start.
     pub start_by: Timestamp,
     pub timeout: Option<Span>,
+    pub overlap: Overlap,
     pub stop_grace: Span,
     /// The task ends so long after the last acknowledged heartbeat.
     pub leash: Option<Span>,
@@ -107,6 +150,11 @@ pub enum Reply {
     Repeated {
         id: InstanceId,
         planned: Option<Timestamp>,
+    },
+    /// How many of the runs called back were ended by it, and how many are none of the caller's business.
+    CalledBack {
+        ended: usize,
+        foreign: usize,
     },
     Why(WhyReply),
     Followers(Vec<JobId>),
@@ -143,6 +191,8 @@ pub enum Refusal {
     AlreadyPlanned(JobId),
     #[error("no agent {0}")]
     NoSuchAgent(AgentId),
+    #[error("job {job} does not run on agent {agent}")]
+    NotThere { job: JobId, agent: AgentId },
     #[error("the job would follow itself through {0}")]
     Cycle(JobId),
     #[error("this node does not own the shard any more")]

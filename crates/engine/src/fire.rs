@@ -285,7 +285,7 @@ impl Shard {
     ) -> InstanceId {
         let at_once = asked.planned.is_none();
         let planned = asked.planned.unwrap_or_else(|| self.moment(asked.job, now));
-        let making = Making { planned, cause: Cause::Manual(by), params: asked.params, number, at_once };
+        let making = Making { planned, cause: Cause::Manual(by), params: asked.params, on: asked.on, number, at_once };
         self.create(asked.job, making, now, out)
     }
 }

@@ -52,6 +52,23 @@ pub enum Input {
         attempts: Vec<AttemptId>,
         rebooted: bool,
     },
+    /// An executor was sent this attempt and nobody read its answer: it may have it or not.
+    Unanswered {
+        agent: AgentId,
+        attempt: AttemptId,
+        why: String,
+    },
+    /// Those a route wanted asked were asked, in their order; the trail says what each answered.
+    Asked {
+        attempt: AttemptId,
+        chosen: Option<AgentId>,
+        trail: String,
+    },
+    /// Which attempts does this executor hold since before then? Answered by `Effect::Inspect`.
+    Reconcile {
+        agent: AgentId,
+        ordered_before: Timestamp,
+    },
     /// More numbers to hand out.
     Ids {
         from: i64,
@@ -100,6 +117,11 @@ pub enum Command {
         instance: InstanceId,
         verdict: Resolution,
     },
+    /// An executor says how runs ended. It does not say who it is, only what it may speak for.
+    Callback {
+        scope: Scope,
+        reports: Vec<Report>,
+    },
     Why {
         subject: Subject,
     },
@@ -134,17 +156,35 @@ pub struct JobDraft {
     pub task: ContentId,
     pub source: ContentId,
     pub mode: JobMode,
+    /// The small number it gets if it has none yet; 0 if it needs none.
+    pub alias: i32,
 }
 
 #[derive(Clone, Debug)]
 pub struct Triggering {
     pub job: JobId,
     pub params: Option<ContentId>,
+    /// Only there, instead of where the job's route leads.
+    pub on: Option<AgentId>,
     /// Told to the task as its planned time; now if absent.
     pub planned: Option<Timestamp>,
     pub idempotency_key: Option<String>,
     /// The key was taken for this number and the instance never made: make it now.
     pub adopt: Option<InstanceId>,
+}
+
+/// Whose runs a caller may speak for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Scope {
+    pub tenant: TenantId,
+    /// All of the tenant's if absent.
+    pub pool: Option<String>,
+}
+
+impl Scope {
+    pub fn covers(&self, agent: &AgentRecord) -> bool {
+        agent.tenant == self.tenant && self.pool.as_ref().is_none_or(|pool| agent.pools.contains(pool))
+    }
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -25,6 +25,8 @@ pub(crate) struct Job {
     /// The next planned time that is no instance yet.
     pub wake: Option<Timestamp>,
     pub fired: u64,
+    /// Its small number; 0 for none.
+    pub alias: i32,
     /// Whose turn it is, for round routes.
     pub turn: u32,
     /// No planned time that had passed when it was made or launched is later than this.
@@ -80,6 +82,7 @@ pub struct LoadedJob {
     pub mode: JobMode,
     pub since: Timestamp,
     pub fired: u64,
+    pub alias: i32,
 }
 
 impl Job {
@@ -92,6 +95,11 @@ impl Job {
         if self.live.as_ref().is_some_and(|l| l.scheduled.is_empty() && l.active.is_empty() && l.waiting.is_empty()) {
             self.live = None;
         }
+    }
+
+    /// Follows each shard of a broadcast by itself.
+    pub(crate) fn follows_each(&self) -> bool {
+        matches!(self.rule.rule.trigger.when, When::After { each: true, .. })
     }
 
     pub(crate) fn plans(&self) -> bool {
@@ -136,7 +144,7 @@ impl Job {
 
     pub(crate) fn follows(&self) -> Option<(JobId, model::On)> {
         match self.rule.rule.trigger.when {
-            When::After { job, on } => Some((job, on)),
+            When::After { job, on, .. } => Some((job, on)),
             When::Manual | When::Cron { .. } | When::Rate { .. } | When::Delay { .. } | When::Once { .. } => None,
         }
     }
@@ -157,6 +165,7 @@ impl Shard {
             since: job.since,
             wake: None,
             fired: job.fired,
+            alias: job.alias,
             turn: 0,
             // What was made before the load is not all known: nothing is made for an instant up to it.
             last_made: now,

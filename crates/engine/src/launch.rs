@@ -1,6 +1,6 @@
 //! Whether an instance whose time has come may start: overlap and the job's own limits. Never picks an agent.
 
-use model::{Actor, Cause, Ending, InstanceId, JobId, MisfireRule, Overlap, Part, SkipReason, State, Timestamp, Why};
+use model::{Actor, Cause, Ending, InstanceId, JobId, MisfireRule, Overlap, SkipReason, State, Timestamp, Why};
 
 use crate::effect::Decisions;
 use crate::jobs::remove_from;
@@ -139,7 +139,7 @@ impl Shard {
         let open = self.open.get_mut(&id).expect("being launched");
         open.phase = Phase::Waiting;
         // Whoever waits goes wherever there is room then.
-        open.target = open.target.filter(|_| open.part != Part::WHOLE);
+        open.target = open.target.filter(|_| open.pinned);
         if let Some(job) = self.jobs.get_mut(&job) {
             job.live().waiting.push_back(id);
         }

@@ -14,6 +14,8 @@ pub(crate) struct Making {
     pub planned: Timestamp,
     pub cause: Cause,
     pub params: Option<ContentId>,
+    /// Only there.
+    pub on: Option<AgentId>,
     /// A number promised already.
     pub number: Option<InstanceId>,
     /// Its planned time is a moment just made up for it: it need not pass first.
@@ -22,12 +24,16 @@ pub(crate) struct Making {
 
 impl Making {
     pub(crate) fn planned(planned: Timestamp, cause: Cause) -> Making {
-        Making { planned, cause, params: None, number: None, at_once: false }
+        Making { planned, cause, params: None, on: None, number: None, at_once: false }
     }
 }
 
 impl Shard {
     pub(crate) fn create(&mut self, id: JobId, making: Making, now: Timestamp, out: &mut Decisions) -> InstanceId {
+        let queue = match making.on {
+            None => self.jobs[&id].queue,
+            on => self.queues.intern(self.jobs[&id].tenant, id, &self.jobs[&id].rule.rule, on, &self.agents),
+        };
         let job = &self.jobs[&id];
         let number = making.number.map_or_else(|| self.ids.take(), |number| number.0);
         let mut open = Box::new(Open {
@@ -43,12 +49,15 @@ impl Shard {
             cause: making.cause,
             params: making.params,
             rule: Arc::clone(&job.rule),
-            queue: job.queue,
+            queue,
             attempt: AttemptId(number),
             attempt_no: 1,
             retries_used: 0,
             redelivered: 0,
-            target: None,
+            target: making.on,
+            pinned: making.on.is_some(),
+            created: now,
+            note: None,
             written: State::Scheduled,
             phase: Phase::Scheduled,
             ordered_at: None,

@@ -36,6 +36,12 @@ pub(crate) struct Open {
     pub redelivered: u32,
     /// The agent it is proposed for, ordered to, or (a shard of a broadcast) bound to.
     pub target: Option<AgentId>,
+    /// It goes nowhere else, whoever asked for that.
+    pub pinned: bool,
+    /// When it was made.
+    pub created: Timestamp,
+    /// How it came to be where it is, if there is anything to say about that.
+    pub note: Option<Box<str>>,
     /// What its row says. Only a scheduled row may have been sent since without a further word on disk.
     pub written: State,
     pub phase: Phase,
@@ -61,6 +67,8 @@ pub(crate) enum Phase {
     Queued {
         since: Timestamp,
     },
+    /// Its route has those it may go to asked first.
+    Asking,
     /// An order is out, or may be.
     Ordered {
         agent: AgentId,
@@ -105,6 +113,8 @@ impl Open {
             retries_used: 0,
             redelivered: 0,
             target: Some(agent),
+            pinned: true,
+            note: None,
             written: State::Ready,
             phase: Phase::Waiting,
             ordered_at: None,
@@ -125,7 +135,7 @@ impl Open {
     pub(crate) fn state(&self) -> State {
         match self.phase {
             Phase::Scheduled => State::Scheduled,
-            Phase::Waiting | Phase::Queued { .. } => State::Ready,
+            Phase::Waiting | Phase::Queued { .. } | Phase::Asking => State::Ready,
             Phase::Ordered { .. } => State::Dispatched,
             Phase::Running { .. } | Phase::Spread { .. } => State::Running,
             Phase::RetryWait { .. } => State::RetryWait,
@@ -139,6 +149,7 @@ impl Open {
             Phase::Scheduled
             | Phase::Waiting
             | Phase::Queued { .. }
+            | Phase::Asking
             | Phase::RetryWait { .. }
             | Phase::Spread { .. } => None,
         }
@@ -148,6 +159,11 @@ impl Open {
     pub(crate) fn is_overdue(&self, now: Timestamp) -> bool {
         let ordered = self.ordered_at.zip(self.rule.rule.timeout);
         ordered.is_some_and(|(ordered_at, timeout)| now >= ordered_at + timeout)
+    }
+
+    /// What its log is filed under: when it was to run, or when it was made if that is later.
+    pub(crate) fn dated(&self) -> Timestamp {
+        self.planned.max(self.created)
     }
 
     pub(crate) fn is_child(&self) -> bool {

@@ -4,11 +4,11 @@ use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::sync::Arc;
 
-use model::{AgentId, Exclusive, InstanceId, JobId, Part, Route, Span, State, Timestamp};
+use model::{AgentId, Exclusive, InstanceId, JobId, Part, Route, Span, State, Targets, Timestamp};
 
 use crate::agents::Agent;
 use crate::change::Change;
-use crate::effect::{Decisions, Effect, Order};
+use crate::effect::{Ask, Decisions, Effect, Order, Question};
 use crate::open::{Open, Phase};
 use crate::plan::chance;
 use crate::queue::QueueId;
@@ -30,7 +30,7 @@ impl Shard {
         let open = self.open.get_mut(&id).expect("being placed");
         open.phase = Phase::Queued { since: now };
         // Whoever waits goes wherever there is room then.
-        open.target = open.target.filter(|_| open.part != Part::WHOLE);
+        open.target = open.target.filter(|_| open.pinned);
         self.queues.push(queue, open.rule.rule.priority, now, id);
         self.flush_later(id, now);
     }
@@ -90,17 +90,43 @@ impl Shard {
         if !self.queues.has_room(open.queue) {
             return false;
         }
-        let Some(agent) = self.pick(open, |agent| agent.has_slot() && self.within_per_agent(open, agent)) else {
-            return false;
-        };
+        let fits = |agent: &Agent| agent.has_slot() && self.within_per_agent(open, agent);
+        if let Some(question) = question(open) {
+            return self.ask(id, question, out);
+        }
+        let Some(agent) = self.pick(open, fits) else { return false };
         self.order(id, agent, now, out);
         true
+    }
+
+    /// Has those it may go to asked; false if nobody is there to be asked.
+    fn ask(&mut self, id: InstanceId, question: Question, out: &mut Decisions) -> bool {
+        let open = &self.open[&id];
+        let fits = |id: &AgentId| {
+            let agent = &self.agents[id];
+            agent.takes_work() && agent.has_slot() && self.within_per_agent(open, agent)
+        };
+        let candidates: Vec<AgentId> =
+            self.queues.get(open.queue).members.iter().copied().filter(|id| fits(id)).collect();
+        if candidates.is_empty() {
+            return false;
+        }
+        let ask = Ask { attempt: open.attempt, alias: self.alias_of(open.job), question, candidates };
+        self.open.get_mut(&id).expect("being placed").phase = Phase::Asking;
+        out.effect(Effect::Ask(ask));
+        true
+    }
+
+    pub(crate) fn alias_of(&self, job: JobId) -> i32 {
+        self.jobs.get(&job).map_or(0, |job| job.alias)
     }
 
     /// Where an instance will go when its time comes, unless things change: what is proposed counts as load, or all
     /// that is due at one instant would go to one agent.
     pub(crate) fn propose(&mut self, open: &mut Open) {
-        if open.rule.rule.pool.route == Route::Broadcast {
+        // An executor knows no fence, so where it goes is written when it goes: nothing would be won by proposing one.
+        let pool = &open.rule.rule.pool;
+        if pool.route == Route::Broadcast || pool.of == Targets::Executors {
             return;
         }
         open.target = self.pick(open, Agent::will_have_slot).or_else(|| self.pick(open, |_| true));
@@ -140,12 +166,18 @@ impl Shard {
         let mut members = members.iter().copied().filter(takes);
         match open.rule.rule.pool.route {
             // Members are in the order of their ids.
-            Route::First | Route::Fixed(_) | Route::Broadcast => members.next(),
+            Route::First | Route::Fixed(_) | Route::Broadcast | Route::Failover | Route::BusyOver => members.next(),
             Route::Last => members.next_back(),
             Route::Round => nth(members, self.jobs.get(&open.job).map_or(0, |job| job.turn as usize)),
             Route::Random => nth(members, chance(open.attempt.0 as u64, 0) as usize),
             Route::LeastLoaded => members.min_by_key(|id| self.agents[id].burden()),
-            Route::ConsistentHash => self.queues.ring(open.queue, &self.agents).choose(open.job, takes),
+            Route::ConsistentHash => {
+                let number = match self.alias_of(open.job) {
+                    0 => open.job.0,
+                    alias => i64::from(alias),
+                };
+                self.queues.ring(open.queue, &self.agents).choose(number, takes)
+            }
             Route::LeastFrequent => usage().least_often(open.job, all, takes),
             Route::LeastRecent => usage().longest_ago(all, takes),
         }
@@ -157,13 +189,15 @@ impl Shard {
         (same_job.count() as u32) < max
     }
 
-    fn order(&mut self, id: InstanceId, agent: AgentId, now: Timestamp, out: &mut Decisions) {
+    pub(crate) fn order(&mut self, id: InstanceId, agent: AgentId, now: Timestamp, out: &mut Decisions) {
         let open = self.open.get_mut(&id).expect("being placed");
         let as_proposed = open.target == Some(agent);
-        // A scheduled row that names this agent says enough: once its time has come, it may have been sent.
-        let says_enough = as_proposed && open.written == State::Scheduled;
+        // A scheduled row that names this agent says enough: once its time has come, it may have been sent. Whoever
+        // keeps no fence cannot tell us later that it was not.
+        let says_enough = as_proposed && open.written == State::Scheduled && open.rule.rule.pool.of == Targets::Agents;
         if !open.fresh && !says_enough {
-            out.change(Change::Placed { row: open.row(), attempt: open.attempt, target: Some(agent) });
+            let note = open.note.clone().map(Into::into);
+            out.change(Change::Placed { row: open.row(), attempt: open.attempt, target: Some(agent), note });
             open.written = State::Dispatched;
         }
         open.target = Some(agent);
@@ -198,9 +232,12 @@ impl Shard {
             version: open.version,
             params: open.params,
             planned: open.planned,
+            dated: open.dated(),
+            alias: self.alias_of(open.job),
             part: open.part,
             start_by: now + ORDER_LIFE,
             timeout: rule.timeout,
+            overlap: rule.overlap,
             stop_grace: rule.stop_grace,
             leash,
         }));
@@ -228,6 +265,25 @@ impl Shard {
             self.admit_child(open, agent, now, out);
         }
         true
+    }
+}
+
+/// What its route wants to know before it chooses. One that is bound somewhere has nothing to choose.
+fn question(open: &Open) -> Option<Question> {
+    match open.rule.rule.pool.route {
+        _ if open.pinned => None,
+        Route::Failover => Some(Question::Alive),
+        Route::BusyOver => Some(Question::Idle),
+        Route::First
+        | Route::Last
+        | Route::Round
+        | Route::Random
+        | Route::LeastLoaded
+        | Route::ConsistentHash
+        | Route::LeastFrequent
+        | Route::LeastRecent
+        | Route::Fixed(_)
+        | Route::Broadcast => None,
     }
 }
 

@@ -5,7 +5,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::OnceLock;
 
-use model::{AgentId, InstanceId, JobId, PoolRecord, Route, Rule, Span, TenantId, Timestamp};
+use model::{AgentId, AgentKind, InstanceId, JobId, PoolRecord, Route, Rule, Span, Targets, TenantId, Timestamp};
 use rustc_hash::FxHashMap;
 
 use crate::agents::Agent;
@@ -22,6 +22,7 @@ struct Key {
     tenant: TenantId,
     pool: String,
     labels: BTreeMap<String, String>,
+    of: Targets,
     named: Option<String>,
     pinned: Option<AgentId>,
     /// Set for a job that may have to wait while others of its pool need not.
@@ -31,7 +32,7 @@ struct Key {
 #[derive(Debug)]
 pub(crate) struct Queue {
     key: Key,
-    /// Agents that may take from it, connected or not, by id.
+    /// Agents that may take from it, connected or not: agents by id, executors by address or as a person listed them.
     pub members: Vec<AgentId>,
     /// The same on a ring, once a route asks for it.
     ring: OnceLock<Ring>,
@@ -96,11 +97,14 @@ impl Queues {
             | Route::LeastLoaded
             | Route::ConsistentHash
             | Route::LeastFrequent
-            | Route::LeastRecent => (None, false),
+            | Route::LeastRecent
+            | Route::Failover
+            | Route::BusyOver => (None, false),
         };
         let own = (spreads || rule.limits.per_agent.is_some()).then_some(job);
         let (pool, labels) = (rule.pool.name.clone(), rule.pool.labels.clone());
-        self.find_or_make(Key { tenant, pool, labels, named, pinned, own }, agents)
+        let of = rule.pool.of;
+        self.find_or_make(Key { tenant, pool, labels, of, named, pinned, own }, agents)
     }
 
     fn find_or_make(&mut self, key: Key, agents: &BTreeMap<AgentId, Agent>) -> QueueId {
@@ -234,15 +238,32 @@ fn key(priority: i32, since: Timestamp) -> i64 {
 }
 
 fn members(key: &Key, agents: &BTreeMap<AgentId, Agent>) -> Vec<AgentId> {
-    agents
-        .values()
-        .filter(|agent| {
-            let record = &agent.record;
-            let pinned = key.pinned.is_none_or(|pin| pin == record.id);
-            let named = key.named.as_ref().is_none_or(|name| *name == record.name);
-            let labels = key.labels.iter().all(|(k, v)| record.labels.get(k) == Some(v));
-            record.tenant == key.tenant && record.pools.contains(&key.pool) && labels && pinned && named
-        })
-        .map(|agent| agent.record.id)
-        .collect()
+    let belongs = |agent: &&Agent| {
+        let record = &agent.record;
+        let sort = match record.kind {
+            AgentKind::Agent => Targets::Agents,
+            AgentKind::Executor(_) => Targets::Executors,
+        };
+        let labels = key.labels.iter().all(|(k, v)| record.labels.get(k) == Some(v));
+        record.tenant == key.tenant && record.pools.contains(&key.pool) && labels && sort == key.of
+    };
+    let mut all: Vec<&Agent> = agents.values().filter(belongs).collect();
+    // A list somebody wrote is the whole pool, in its order.
+    if all.iter().any(|agent| place_in_list(agent).is_some()) {
+        all.retain(|agent| place_in_list(agent).is_some());
+    }
+    if key.of == Targets::Executors {
+        all.sort_by(|a, b| (place_in_list(a), &a.record.name).cmp(&(place_in_list(b), &b.record.name)));
+    }
+    let chosen = all.into_iter().map(|agent| &agent.record).filter(|record| {
+        key.pinned.is_none_or(|pin| pin == record.id) && key.named.as_ref().is_none_or(|name| *name == record.name)
+    });
+    chosen.map(|record| record.id).collect()
+}
+
+fn place_in_list(agent: &Agent) -> Option<u32> {
+    match agent.record.kind {
+        AgentKind::Agent => None,
+        AgentKind::Executor(executor) => executor.listed,
+    }
 }

@@ -130,7 +130,9 @@ impl Shard {
                 self.alarms.set(until, Alarm::Retry(id, attempt));
             }
             Phase::Spread { .. } => live.iter_mut().for_each(|live| live.active.push(id)),
-            Phase::Waiting | Phase::Queued { .. } => unreachable!("a load never leaves an instance there"),
+            Phase::Waiting | Phase::Queued { .. } | Phase::Asking => {
+                unreachable!("a load never leaves an instance there")
+            }
         }
     }
 
@@ -184,6 +186,9 @@ impl Shard {
             retries_used: 0,
             redelivered: 0,
             target: instance.target,
+            pinned: instance.part != Part::WHOLE,
+            created: instance.created_at,
+            note: None,
             written: State::Ready,
             phase: Phase::Waiting,
             ordered_at: None,

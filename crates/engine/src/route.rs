@@ -29,8 +29,9 @@ impl Ring {
     }
 
     /// Skipping those who cannot take it comes to the same as a ring without them.
-    pub(crate) fn choose(&self, job: JobId, takes: impl Fn(&AgentId) -> bool) -> Option<AgentId> {
-        let from = self.0.partition_point(|(point, _)| *point < hash(&job.0.to_string()));
+    pub(crate) fn choose(&self, number: i64, takes: impl Fn(&AgentId) -> bool) -> Option<AgentId> {
+        let own = hash(&number.to_string());
+        let from = self.0.partition_point(|(point, _)| *point < own);
         let (before, after) = self.0.split_at(from);
         after.iter().chain(before).map(|(_, id)| *id).find(takes)
     }
@@ -100,7 +101,7 @@ mod tests {
     fn chosen(names: &[(i64, &str)], gone: Option<i64>) -> Vec<i64> {
         let ring = Ring::of(names.iter().map(|(id, name)| (AgentId(*id), *name)));
         let takes = |id: &AgentId| Some(id.0) != gone;
-        (1..=20).map(|job| ring.choose(JobId(job), takes).expect("somebody takes it").0).collect()
+        (1..=20).map(|job| ring.choose(job, takes).expect("somebody takes it").0).collect()
     }
 
     /// What the schedulers people come from choose for the same names and numbers.

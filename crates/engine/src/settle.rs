@@ -2,8 +2,8 @@
 //! Never touches a disk or an agent; refuses reports from a fence we no longer honour.
 
 use model::{
-    AgentId, AttemptId, Cause, Ending, Failure, InstanceId, JobId, On, Outcome, Report, ReportKind, Retry, Span, State,
-    Timestamp, Verdict,
+    AgentId, AttemptId, Cause, Ending, Failure, InstanceId, JobId, On, Outcome, Report, ReportKind, Retry, SkipReason,
+    Span, State, Timestamp, Verdict,
 };
 
 use crate::alarm::Alarm;
@@ -65,7 +65,11 @@ impl Shard {
             Verdict::TimedOut => Failure::Timeout,
             Verdict::Lost => Failure::Lost,
             Verdict::Undelivered => Failure::Undelivered,
-            Verdict::Refused => Failure::Refused,
+            Verdict::Discarded if stopped_by.is_none() => {
+                let why = outcome.message.clone();
+                return self.finish(id, Ending::Skipped(SkipReason::Overlap), Some(outcome), why, now, out);
+            }
+            Verdict::Refused | Verdict::Discarded => Failure::Refused,
         };
         // A person's stop is not a failure: whatever the task made of it, nothing follows.
         if let Some(by) = stopped_by {
@@ -117,11 +121,13 @@ impl Shard {
         open.started_at = None;
         open.phase = Phase::RetryWait { until: at, why };
         open.written = State::RetryWait;
+        open.note = None;
         let queue = open.queue;
         // A shard of a broadcast stays with its agent, and its row must say so; everything else may try elsewhere.
         if open.is_child() {
+            self.rebind(id);
             self.flush(id, now, out);
-        } else {
+        } else if !open.pinned {
             open.target = None;
         }
         if at <= now {
@@ -173,8 +179,11 @@ impl Shard {
             ordered_at: open.ordered_at,
             at: now,
             outcome: outcome.map(Box::new),
-            why,
+            why: why.or_else(|| open.note.as_deref().map(Into::into)),
         }));
+        if open.is_child() {
+            self.follow_up(&open, state, true, now, out);
+        }
         match open.parent {
             Some(parent) if !open.alone => self.child_ended(parent, state, now, out),
             Some(_) => self.make_way(&open, now, out),
@@ -213,7 +222,7 @@ impl Shard {
                 self.alarms.clear(until, Alarm::Retry(id, open.attempt));
                 live.into_iter().for_each(|live| remove_from(&mut live.active, id));
             }
-            Phase::Ordered { .. } | Phase::Running { .. } | Phase::Spread { .. } => {
+            Phase::Asking | Phase::Ordered { .. } | Phase::Running { .. } | Phase::Spread { .. } => {
                 live.into_iter().for_each(|live| remove_from(&mut live.active, id));
             }
         }
@@ -231,15 +240,26 @@ impl Shard {
 
     /// What the end of a whole instance brings about: followers, the next of a chain, those who waited for it.
     fn advance(&mut self, ended: &Open, state: State, now: Timestamp, out: &mut Decisions) {
+        self.follow_up(ended, state, false, now, out);
+        // Who follows each shard of a broadcast has followed them already.
+        if !matches!(ended.phase, Phase::Spread { .. }) {
+            self.follow_up(ended, state, true, now, out);
+        }
+        self.make_way(ended, now, out);
+    }
+
+    /// Makes what follows on such an end: those who follow each shard, or those who follow the whole.
+    fn follow_up(&mut self, ended: &Open, state: State, each: bool, now: Timestamp, out: &mut Decisions) {
         let followers = self.followers.get(&ended.job).cloned().unwrap_or_default();
         for follower in followers {
-            if self.jobs.get(&follower).is_some_and(|job| job.plans() && follows_on(job, ended.job, state)) {
+            let follows =
+                |job: &crate::jobs::Job| job.plans() && job.follows_each() == each && follows_on(job, ended.job, state);
+            if self.jobs.get(&follower).is_some_and(follows) {
                 let planned = self.moment(follower, now);
                 let making = Making { at_once: true, ..Making::planned(planned, Cause::After(ended.id)) };
                 self.create(follower, making, now, out);
             }
         }
-        self.make_way(ended, now, out);
     }
 
     fn make_way(&mut self, ended: &Open, now: Timestamp, out: &mut Decisions) {

@@ -156,6 +156,9 @@ impl Shard {
             Input::AgentGone { agent } => self.agent_gone(agent, now, out),
             Input::Report { agent, report } => self.report(agent, report, now, out),
             Input::NotHere { agent, attempts, rebooted } => self.not_here(agent, attempts, rebooted, now, out),
+            Input::Unanswered { agent, attempt, why } => self.unanswered(agent, attempt, &why, now),
+            Input::Asked { attempt, chosen, trail } => self.asked(attempt, chosen, trail, now, out),
+            Input::Reconcile { agent, ordered_before } => self.inspect(agent, ordered_before, out),
             Input::Ids { from, until } => self.ids.lend(from, until),
             Input::Quarantine { job, input, error } => self.quarantine(job, input, error, now, out),
         }

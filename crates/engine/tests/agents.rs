@@ -205,7 +205,7 @@ fn an_order_that_waited_for_its_commit_and_was_overtaken_does_not_stand() {
     let mut world = run("agent x; job a manual");
     let agent = AgentId(1);
     let job = world.store.job_named("a").expect("just made");
-    let asked = Triggering { job, params: None, planned: None, idempotency_key: None, adopt: None };
+    let asked = Triggering { job, params: None, on: None, planned: None, idempotency_key: None, adopt: None };
     let ordered = step(&mut world, command(Command::Trigger(Box::new(asked))));
     let order = ordered.iter().find(|effect| matches!(effect, Effect::Order(_))).expect("x takes it");
     let Effect::Order(Order { instance, .. }) = order else { unreachable!() };

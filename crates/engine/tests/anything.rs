@@ -129,7 +129,8 @@ fn happen(world: &mut World, dice: &mut Dice) {
         11 => agent_changes(world, dice, &agents),
         12 if dice.happens(30) => {
             let limit = dice.happens(70).then(|| dice.roll(4) as u32 + 1);
-            let pool = PoolRecord { tenant: TenantId::DEFAULT, name: PoolRef::DEFAULT.into(), limit };
+            let pool =
+                PoolRecord { tenant: TenantId::DEFAULT, name: PoolRef::DEFAULT.into(), limit, addresses: Vec::new() };
             world.ask(Command::PutPool { pool });
         }
         13 if dice.happens(30) => {
@@ -197,6 +198,7 @@ fn join(world: &mut World, dice: &mut Dice) {
         joined_at: world.now,
         seen_at: None,
         version: String::new(),
+        kind: model::AgentKind::Agent,
     };
     world.machines.insert(id, Machine::new(record.clone()));
     world.ask(Command::PutAgent { agent: Box::new(record) });
@@ -247,7 +249,11 @@ fn some_rule(world: &World, dice: &mut Dice) -> Rule {
         4 => When::Delay { delay: Span::millis(dice.roll(3) as i64 * 900) },
         5 => When::Once { at: world.now + Span::millis(dice.roll(20_000) as i64) },
         6 => match dice.pick(&leaders) {
-            Some(job) => When::After { job, on: dice.pick(&[On::Success, On::Failure, On::End]).expect("not empty") },
+            Some(job) => When::After {
+                job,
+                on: dice.pick(&[On::Success, On::Failure, On::End]).expect("not empty"),
+                each: job.0 % 2 == 1,
+            },
             None => When::Manual,
         },
         _ => When::Manual,
@@ -366,7 +372,8 @@ fn calm_down(world: &mut World) {
         world.ask(Command::SetMode { job, mode: JobMode::Paused });
     }
     world.ask(Command::SetGlobalLimit { limit: None });
-    let pool = PoolRecord { tenant: TenantId::DEFAULT, name: PoolRef::DEFAULT.into(), limit: None };
+    let pool =
+        PoolRecord { tenant: TenantId::DEFAULT, name: PoolRef::DEFAULT.into(), limit: None, addresses: Vec::new() };
     world.ask(Command::PutPool { pool });
     for id in world.machines.keys().copied().collect::<Vec<_>>() {
         let machine = world.machines.get_mut(&id).expect("just listed");

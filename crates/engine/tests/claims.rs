@@ -24,6 +24,7 @@ fn a_name_belongs_to_one_job() {
         task: content,
         source: content,
         mode: JobMode::Enabled,
+        alias: 0,
     })));
     assert_eq!(reply, Some(Err(Refusal::NameTaken { name: "a".into(), by: world.job("a") })));
 }
@@ -63,7 +64,8 @@ fn a_request_made_twice_is_made_once() {
 fn a_request_that_was_refused_may_be_made_again() {
     let mut world = run("agent x; job a manual");
     let job = world.job("a");
-    let asked = Triggering { job, params: None, planned: Some(world.now), idempotency_key: None, adopt: None };
+    let asked =
+        Triggering { job, params: None, on: None, planned: Some(world.now), idempotency_key: None, adopt: None };
     let again = Triggering { idempotency_key: Some("k".into()), ..asked.clone() };
     world.ask(Command::Trigger(Box::new(asked)));
     assert_eq!(world.ask(Command::Trigger(Box::new(again))), Some(Err(Refusal::AlreadyPlanned(job))));
@@ -94,7 +96,8 @@ fn an_instance_promised_before_a_crash_is_made_once_when_it_is_asked_for_again()
     let Some(Ok(Reply::Repeated { id, planned: None })) = world.trigger(job, None, Some("k")) else {
         panic!("the key is taken and nothing came of it");
     };
-    let adopt = Triggering { job, params: None, planned: None, idempotency_key: Some("k".into()), adopt: Some(id) };
+    let adopt =
+        Triggering { job, params: None, on: None, planned: None, idempotency_key: Some("k".into()), adopt: Some(id) };
     assert!(matches!(world.ask(Command::Trigger(Box::new(adopt.clone()))), Some(Ok(Reply::Instance { .. }))));
     world.play("ok a#1");
     let again = world.ask(Command::Trigger(Box::new(adopt)));

@@ -1,4 +1,4 @@
-//! A node that runs tasks for us.
+//! A node that runs tasks for us: an agent of ours, or an application that is called.
 
 use std::collections::BTreeMap;
 
@@ -17,6 +17,36 @@ pub struct AgentRecord {
     pub joined_at: Timestamp,
     pub seen_at: Option<Timestamp>,
     pub version: String,
+    pub kind: AgentKind,
+}
+
+/// What stands behind a name that work is sent to.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum AgentKind {
+    /// Ours: it dials in, keeps fences, and may say what it does not have.
+    #[default]
+    Agent,
+    /// An application that we call. It knows no fence: what it does not answer stays uncertain.
+    Executor(Executor),
+}
+
+impl AgentKind {
+    pub fn is_executor(self) -> bool {
+        match self {
+            AgentKind::Agent => false,
+            AgentKind::Executor(_) => true,
+        }
+    }
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Executor {
+    /// Its place in the list a person wrote for its pool; none if it registered by itself.
+    pub listed: Option<u32>,
+    /// It was there when last heard of. A server that starts takes it for there until that turns out wrong.
+    pub present: bool,
+    /// It was seen to say busy while it was, so that its word for idle is worth something.
+    pub tells_busy: bool,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -35,11 +65,14 @@ pub struct Load {
     pub running: u32,
 }
 
-/// Agents that run the same kind of work. Agents say which pools they are in; the pool itself only sets limits.
+/// Agents that run the same kind of work. Agents say which pools they are in; the pool itself sets limits, and lists
+/// executors that do not say it themselves.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PoolRecord {
     pub tenant: TenantId,
     pub name: String,
     /// Instances running in it at once.
     pub limit: Option<u32>,
+    /// Executors a person listed, in this order; empty if they register by themselves.
+    pub addresses: Vec<String>,
 }

@@ -26,6 +26,8 @@ pub struct JobRecord {
     /// Fires counted so far; kept only for jobs with a maximum.
     pub fired: u64,
     pub changed_by: String,
+    /// A small number of its own, for protocols that have no room for an id; 0 for a job that needs none.
+    pub alias: i32,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -92,6 +94,15 @@ pub struct PoolRef {
     pub name: String,
     pub labels: BTreeMap<String, String>,
     pub route: Route,
+    pub of: Targets,
+}
+
+/// Who of a pool can run the job.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Targets {
+    #[default]
+    Agents,
+    Executors,
 }
 
 impl PoolRef {
@@ -100,7 +111,12 @@ impl PoolRef {
 
 impl Default for PoolRef {
     fn default() -> Self {
-        PoolRef { name: PoolRef::DEFAULT.into(), labels: BTreeMap::new(), route: Route::LeastLoaded }
+        PoolRef {
+            name: PoolRef::DEFAULT.into(),
+            labels: BTreeMap::new(),
+            route: Route::LeastLoaded,
+            of: Targets::Agents,
+        }
     }
 }
 
@@ -117,6 +133,10 @@ pub enum Route {
     LeastFrequent,
     /// The agent chosen longest ago for this job.
     LeastRecent,
+    /// The first that answers when asked whether it is there.
+    Failover,
+    /// The first that answers that it does not run the job already.
+    BusyOver,
     /// Only the agent of this name.
     Fixed(String),
     /// One child on every eligible agent, told its index and the total.

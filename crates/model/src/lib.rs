@@ -10,10 +10,10 @@ pub mod time;
 pub mod trigger;
 pub mod why;
 
-pub use agent::{AgentRecord, AgentState, Load, PoolRecord};
+pub use agent::{AgentKind, AgentRecord, AgentState, Executor, Load, PoolRecord};
 pub use id::{AgentId, AttemptId, Batch, ContentId, InstanceId, JobId, ShardId, TenantId, Term, VersionId};
 pub use instance::{Actor, Cause, Ending, Failure, Instance, Part, SkipReason, State, Uncertain};
-pub use job::{Exclusive, JobMode, JobRecord, Limits, Overlap, PoolRef, Retry, Route, Rule};
+pub use job::{Exclusive, JobMode, JobRecord, Limits, Overlap, PoolRef, Retry, Route, Rule, Targets};
 pub use report::{Outcome, Report, ReportKind, Usage, Verdict};
 pub use time::{Span, Timestamp};
 pub use trigger::{CronDialect, DstRule, Fold, Gap, Misfire, MisfireRule, On, Trigger, When};

@@ -57,6 +57,8 @@ pub enum Verdict {
     Lost,
     Undelivered,
     Refused,
+    /// Not taken, because the job runs there already and is told to be left out then.
+    Discarded,
 }
 
 /// What an attempt cost.

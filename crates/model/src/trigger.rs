@@ -41,6 +41,8 @@ pub enum When {
     After {
         job: JobId,
         on: On,
+        /// Of a broadcast, after each shard instead of after all.
+        each: bool,
     },
 }
 

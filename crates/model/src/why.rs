@@ -59,6 +59,10 @@ pub enum Why {
     NoAgentNamed {
         name: String,
     },
+    /// Its route asks before it chooses, and the answers are not in.
+    Asking {
+        pool: String,
+    },
     /// Every eligible agent has all its slots in use.
     NoFreeSlot {
         pool: String,
@@ -145,6 +149,7 @@ impl std::fmt::Display for Why {
             Why::NoFreeSlot { pool, agents, slots } => {
                 write!(f, "all {slots} slots of the {agents} eligible agents of pool {pool} are in use")
             }
+            Why::Asking { pool } => write!(f, "the executors of pool {pool} are being asked which of them takes it"),
             Why::Retry { number, max, .. } => write!(f, "failed; retry {number} of {max} is waiting for its time"),
             Why::Redelivery { .. } => write!(f, "the agent did not take it; it is sent again in a moment"),
             Why::Ordered { agent, .. } => write!(f, "sent to agent {agent}, which has not answered yet"),

@@ -20,11 +20,12 @@ use crate::clock::Clock;
 use crate::config::ServerConfig;
 use crate::doorman::Doorman;
 use crate::events::Ring;
-use crate::links::{LinkService, Switchboard, Tasks, log_rights};
+use crate::links::{Exchange, LinkService, Switchboard, Tasks, log_rights};
 use crate::lock::{self, DirLock, LockError};
 use crate::logs::{LogOptions, LogStore};
 use crate::setup::Setup;
 use crate::shard::{self, ShardHandle, WriterHandle};
+use crate::xxl::{BadToken, Executors, Tokens};
 
 /// The file in the data directory that tells a local agent where to dial.
 pub const AGENT_ENDPOINT: &str = "agent-endpoint";
@@ -48,6 +49,7 @@ pub struct App {
     pub switchboard: Switchboard,
     pub tasks: Tasks,
     pub doorman: Arc<Doorman>,
+    pub(crate) executors: Executors,
     pub logs: Arc<LogStore>,
     pub setup: Setup,
     pub started_at: model::Timestamp,
@@ -77,6 +79,8 @@ pub enum ServerError {
     },
     #[error(transparent)]
     Setup(crate::setup::SetupError),
+    #[error(transparent)]
+    ExecutorToken(#[from] BadToken),
     #[error("the scheduler ended: {0}")]
     Ended(String),
 }
@@ -106,18 +110,24 @@ pub async fn start(config: ServerConfig, stop: CancellationToken) -> Result<Runn
     if !config.agent_listen.ip().is_loopback() {
         return Err(ServerError::AgentPortOpen(config.agent_listen));
     }
+    config.xxl_tokens.check()?;
     let lock = own_directory(&config.data)?;
     let options = Options { cache_mb: config.store_cache_mb, ..Options::default() };
     let store = SqliteStore::open(&config.data, &options)?;
     let reads: Arc<dyn Reads> = Arc::new(store.reads()?);
     let access = AccessHandle::new(store.access()?);
     let (clock, ring, switchboard) = (Clock::new(), Ring::new(), Switchboard::default());
-    let outlets = Box::new(switchboard.clone());
+    let tasks = Tasks::new(Arc::clone(&reads));
+    let kept = access.run(|access| access.executor_tokens()).await?;
+    let tokens = Tokens::new(config.xxl_tokens.clone(), kept);
+    let executors = Executors::new(clock.clone(), tokens, config.xxl_pace, tasks.clone());
+    let outlets = Box::new(Exchange { switchboard: switchboard.clone(), executors: executors.clone() });
     let started = shard::start(Box::new(store), Arc::clone(&reads), SHARD, clock.clone(), outlets, Arc::clone(&ring))?;
     let term = started.shard.progress.term.load(std::sync::atomic::Ordering::Relaxed);
     switchboard.set_term(SHARD, model::Term(term));
 
     let agents = reads.agents(Instant::now() + READ_WITHIN)?;
+    executors.begin(started.shard.clone(), started.writer.clone(), agents.clone());
     let doorman = Arc::new(Doorman::new(access.clone(), started.writer.clone(), agents).await?);
     let logs_dir = config.data.join("logs");
     let options = LogOptions { allowed: log_rights(Arc::clone(&reads)), ..LogOptions::default() };
@@ -127,7 +137,8 @@ pub async fn start(config: ServerConfig, stop: CancellationToken) -> Result<Runn
     let agent_listener = listen(config.agent_listen).await?;
     let app = Arc::new(App {
         started_at: clock.now(),
-        tasks: Tasks::new(Arc::clone(&reads)),
+        tasks,
+        executors,
         config,
         clock,
         shard: started.shard,
@@ -154,6 +165,7 @@ fn spawn_all(app: &Arc<App>, listener: TcpListener, agents: TcpListener) -> Task
     tasks.spawn(crate::api::serve(Arc::clone(app), listener));
     tasks.spawn(serve_agents(Arc::clone(app), agents));
     tasks.spawn(crate::upkeep::run(Arc::clone(app)));
+    tasks.spawn(app.executors.clone().watch(app.stop.clone()));
     if let Some(local) = app.config.local_agent.clone() {
         tasks.spawn(crate::supervise::run(Arc::clone(app), local));
     }

@@ -4,6 +4,8 @@ use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::time::Duration;
 
+use crate::xxl::{Pace, TokenRules};
+
 #[derive(Clone, Debug)]
 pub struct ServerConfig {
     /// Store, logs, lock and endpoint file live here; made 0700.
@@ -18,6 +20,11 @@ pub struct ServerConfig {
     pub keep_logs: Duration,
     /// Pages of the store kept in memory by the writer.
     pub store_cache_mb: u32,
+    /// What executors of XXL-JOB must show.
+    pub xxl_tokens: TokenRules,
+    /// A further address they are served under, beside `/` and `/xxl-job-admin`.
+    pub xxl_prefix: Option<String>,
+    pub xxl_pace: Pace,
     /// The agent on this machine, if this server looks after one.
     pub local_agent: Option<LocalAgent>,
 }
@@ -44,6 +51,9 @@ impl ServerConfig {
             keep_history: Duration::from_secs(90 * 86_400),
             keep_logs: Duration::from_secs(30 * 86_400),
             store_cache_mb: 64,
+            xxl_tokens: TokenRules::default(),
+            xxl_prefix: None,
+            xxl_pace: Pace::default(),
             local_agent: None,
         }
     }

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use engine::Command;
-use model::{Actor, AgentId, AgentRecord, PoolRef, TenantId, Timestamp};
+use model::{Actor, AgentId, AgentKind, AgentRecord, PoolRef, TenantId, Timestamp};
 use parking_lot::RwLock;
 use store::StoreError;
 use store::access::{Access, SecretHash};
@@ -89,6 +89,7 @@ impl Doorman {
             joined_at: now,
             seen_at: Some(now),
             version: request.version,
+            kind: AgentKind::Agent,
         };
         self.admit(record, &key, shard).await?;
         Ok(JoinReply { agent: id.0, secret: key })

@@ -26,3 +26,4 @@ pub mod xxl;
 pub use app::{App, Running, ServerError, own_directory, start};
 pub use config::{LocalAgent, ServerConfig};
 pub use lock::DirLock;
+pub use xxl::{Pace, TokenRules};

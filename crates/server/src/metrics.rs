@@ -269,7 +269,7 @@ fn seconds(span: Span) -> f64 {
     span.0 as f64 / 1e6
 }
 
-const VERDICTS: [(Verdict, &str); 9] = [
+const VERDICTS: [(Verdict, &str); 10] = [
     (Verdict::Succeeded, "succeeded"),
     (Verdict::Warned, "warned"),
     (Verdict::Failed, "failed"),
@@ -279,4 +279,5 @@ const VERDICTS: [(Verdict, &str); 9] = [
     (Verdict::Lost, "lost"),
     (Verdict::Undelivered, "undelivered"),
     (Verdict::Refused, "refused"),
+    (Verdict::Discarded, "discarded"),
 ];

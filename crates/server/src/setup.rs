@@ -3,10 +3,10 @@
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use model::Timestamp;
+use model::{TenantId, Timestamp};
 use parking_lot::Mutex;
 use store::StoreError;
-use store::access::{Access, SecretHash, Token, User};
+use store::access::{Access, ExecutorToken, SecretHash, Token, User};
 
 use crate::access::AccessHandle;
 use crate::{password, secret};
@@ -131,4 +131,20 @@ pub fn of_directory(data: &std::path::Path, name: &str, password: &str) -> Resul
         SetupError::Store(error) => error.into(),
         other => crate::ServerError::Setup(other),
     })
+}
+
+/// A token for the first tenant's executors, on a data directory on which no server runs.
+pub fn executor_token(data: &std::path::Path, by: &str) -> Result<String, crate::ServerError> {
+    let _lock = crate::own_directory(data)?;
+    let store = store::sqlite::SqliteStore::open(data, &store::sqlite::Options::default())?;
+    let token = ExecutorToken {
+        id: 0,
+        token: secret::make("xxl"),
+        tenant: TenantId::DEFAULT,
+        pool: None,
+        created_at: crate::clock::Clock::new().now(),
+        created_by: by.to_string(),
+    };
+    store.access()?.put_executor_token(&token)?;
+    Ok(token.token)
 }

@@ -23,6 +23,7 @@ fn shard() -> Shard {
         mode: JobMode::Enabled,
         since: T0,
         fired: 0,
+        alias: 0,
     };
     let jobs = (1..=3).map(job).collect();
     Shard::load(Loaded { term: Term(1), horizon: T0, ids: 1_000..1_000_000, jobs, ..Loaded::default() }, T0)

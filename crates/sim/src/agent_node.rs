@@ -51,6 +51,7 @@ impl AgentNode {
             joined_at: Timestamp(0),
             seen_at: None,
             version: String::new(),
+            kind: model::AgentKind::Agent,
         });
         AgentNode { record, session: None, disk: Disk::default(), tasks: BTreeMap::new(), unseen: Vec::new(), boot: 0 }
     }

@@ -132,7 +132,7 @@ impl Checker {
             Verdict::Lost if truth.is_some_and(|truth| truth.running) => {
                 return broken(format!("attempt {attempt} counts as lost while its task runs"));
             }
-            Verdict::Stopped | Verdict::Lost | Verdict::Undelivered | Verdict::Refused => {}
+            Verdict::Stopped | Verdict::Lost | Verdict::Undelivered | Verdict::Refused | Verdict::Discarded => {}
         }
         Ok(())
     }

@@ -107,6 +107,7 @@ impl World {
             3 => Command::Trigger(Box::new(Triggering {
                 job,
                 params: None,
+                on: None,
                 planned: None,
                 idempotency_key: None,
                 adopt: None,

@@ -163,6 +163,7 @@ impl World {
             task: ids[1],
             source: ids[2],
             mode: JobMode::Enabled,
+            alias: 0,
         }
     }
 

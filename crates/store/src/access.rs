@@ -36,6 +36,12 @@ pub trait Access {
     fn agent_secrets(&mut self) -> Result<Vec<(AgentId, SecretHash)>, StoreError>;
     fn remove_agent_secret(&mut self, agent: AgentId) -> Result<(), StoreError>;
 
+    /// Gives the token its number.
+    fn put_executor_token(&mut self, token: &ExecutorToken) -> Result<i64, StoreError>;
+    fn executor_tokens(&mut self) -> Result<Vec<ExecutorToken>, StoreError>;
+    /// False: there is none of that number.
+    fn remove_executor_token(&mut self, id: i64) -> Result<bool, StoreError>;
+
     fn setting(&mut self, key: &str) -> Result<Option<String>, StoreError>;
     fn put_setting(&mut self, key: &str, value: Option<&str>) -> Result<(), StoreError>;
 }
@@ -76,4 +82,16 @@ pub struct JoinToken {
     pub labels: BTreeMap<String, String>,
     pub created_at: Timestamp,
     pub expires_at: Timestamp,
+}
+
+/// What executors and their server show each other. Readable, because it is shown to executors too.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ExecutorToken {
+    pub id: i64,
+    pub token: String,
+    pub tenant: TenantId,
+    /// Only for executors of this pool.
+    pub pool: Option<String>,
+    pub created_at: Timestamp,
+    pub created_by: String,
 }

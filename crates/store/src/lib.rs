@@ -36,6 +36,9 @@ pub trait Store: Send {
     /// Takes `count` fresh ids off the one counter.
     fn take_ids(&mut self, count: i64) -> Result<std::ops::Range<i64>, StoreError>;
 
+    /// Takes `count` small numbers for jobs; they are few and never given twice.
+    fn take_aliases(&mut self, count: i32) -> Result<std::ops::Range<i32>, StoreError>;
+
     /// Keeps bytes once and names them. Immutable, so it needs no shard and no term.
     fn intern(&mut self, bodies: &[Vec<u8>]) -> Result<Vec<ContentId>, StoreError>;
 

@@ -122,7 +122,13 @@ fn an_older_store_is_brought_up_with_all_its_days() {
     for day in [20_000, 20_001] {
         conn.execute_batch(&format!("alter table instance_d{day} drop column retries_used")).unwrap();
     }
-    conn.execute_batch("alter table quarantine drop column decided").unwrap();
+    conn.execute_batch(
+        "alter table quarantine drop column decided;
+         alter table agent drop column executor; alter table agent drop column listed;
+         alter table pool drop column addresses; drop index job_alias; alter table job drop column alias;
+         delete from meta where key = 'next_alias'; drop table executor_token",
+    )
+    .unwrap();
     conn.pragma_update(None, "user_version", 1).unwrap();
     drop(conn);
 

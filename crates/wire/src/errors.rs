@@ -52,7 +52,7 @@ catalogue! {
     BadZone          "E0207" 422 "the time zone is not known" "Use an IANA name such as Asia/Shanghai or Europe/Berlin.";
     BadLength        "E0208" 422 "the duration cannot be used" "Write a number with a unit: 250ms, 90s, 20m, 1h30m, 2d.";
     BadTime          "E0209" 422 "the instant cannot be used" "Write RFC 3339 with an offset: 2026-11-15T10:20:30Z.";
-    BadTask          "E0210" 422 "the task is not clear" "Give exactly one of noop, sh, python, node, php, powershell, command and http.";
+    BadTask          "E0210" 422 "the task is not clear" "Give exactly one of noop, sh, python, node, php, powershell, command, http and executor.";
     OverSize         "E0211" 422 "a value is larger than is allowed" "Make it smaller; the message names the bound.";
     NoSuchReference  "E0212" 422 "the job it follows does not exist" "Apply that job first or in the same call, or mend the name.";
     FollowsItself    "E0213" 422 "the job would follow itself" "Break the circle of `after`.";
@@ -70,6 +70,7 @@ catalogue! {
     AlreadyPlanned   "E0306" 409 "there is an instance for that planned time already" "Rerun that instance, or give another planned time.";
     NoSuchVersion    "E0307" 404 "there is no such version of the job" "List them with `duly job versions NAME`.";
     JobFollowed      "E0308" 409 "other jobs follow this one" "Let them follow another job or delete them first, or repeat with --force (force=true): then nothing starts them any more.";
+    NotThere         "E0309" 422 "the job does not run there" "Name an agent or executor of the job's pool; `duly agents list` shows them.";
 
     // E04: instances
     NoSuchInstance   "E0401" 404 "there is no such instance" "List them with `duly instance list`; old ones are dropped when their time to be kept is over.";
@@ -85,6 +86,7 @@ catalogue! {
     NoSuchPool       "E0503" 404 "there is no such pool" "List them with `duly pool list`.";
     PoolInUse        "E0504" 409 "the pool is still used" "Move its jobs and agents to another pool first.";
     BadJoinToken     "E0505" 401 "the join token is not valid" "Make a new one with `duly join-token`; each works once and for a short time.";
+    BadAddress       "E0506" 422 "the address of an executor cannot be used" "Write it like http://host:port/, as the executor is reached from the server.";
 
     // E06: access
     NotSignedIn      "E0601" 401 "nobody is signed in" "Send a token: Authorization: Bearer …, or DULY_TOKEN for the command line.";

@@ -21,7 +21,8 @@ impl From<model::Verdict> for Verdict {
             model::Verdict::Stopped => Verdict::Stopped,
             model::Verdict::Lost => Verdict::Lost,
             model::Verdict::Undelivered => Verdict::Undelivered,
-            model::Verdict::Refused => Verdict::Refused,
+            // Agents never say the last; nothing of it goes over this link.
+            model::Verdict::Refused | model::Verdict::Discarded => Verdict::Refused,
         }
     }
 }

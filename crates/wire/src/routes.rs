@@ -115,6 +115,10 @@ routes! {
     TOKEN_CREATE     "token_create"     Post   "/tokens"                    Admin   ["token create"];
     TOKEN_REVOKE     "token_revoke"     Delete "/tokens/{id}"               Admin   ["token revoke"];
 
+    XXL_TOKEN_LIST   "xxl_token_list"   Get    "/xxl-tokens"                Admin   ["xxl-token list"];
+    XXL_TOKEN_CREATE "xxl_token_create" Post   "/xxl-tokens"                Admin   ["xxl-token create"];
+    XXL_TOKEN_REVOKE "xxl_token_revoke" Delete "/xxl-tokens/{id}"           Admin   ["xxl-token revoke"];
+
     HEALTH           "health"           Get    "/health"                    Public  ["health", "doctor"];
     READY            "ready"            Get    "/ready"                     Public  ["health", "doctor"];
     VERSION          "version"          Get    "/version"                   Public  ["health", "doctor"];

@@ -5,7 +5,8 @@
 use std::collections::BTreeMap;
 
 use model::{
-    DstRule, Exclusive, JobId, Limits, Misfire, Overlap, PoolRef, Retry, Route, Rule, Span, Timestamp, Trigger, When,
+    DstRule, Exclusive, JobId, Limits, Misfire, Overlap, PoolRef, Retry, Route, Rule, Span, Targets, Timestamp,
+    Trigger, When,
 };
 use serde::{Deserialize, Serialize};
 
@@ -40,6 +41,9 @@ struct Kept {
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     labels: BTreeMap<String, String>,
     route: KeptRoute,
+    /// Whether the pool's executors run it, not its agents.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    executors: bool,
     overlap: KeptOverlap,
     #[serde(skip_serializing_if = "Option::is_none")]
     exclusive: Option<KeptExclusive>,
@@ -67,11 +71,21 @@ struct Kept {
 #[serde(rename_all = "snake_case")]
 enum KeptWhen {
     Manual,
-    Cron { expr: String, dialect: Dialect, zone: String, dst: KeptDst },
+    Cron {
+        expr: String,
+        dialect: Dialect,
+        zone: String,
+        dst: KeptDst,
+    },
     Rate(i64),
     Delay(i64),
     Once(i64),
-    After { job: i64, on: OnWord },
+    After {
+        job: i64,
+        on: OnWord,
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        each: bool,
+    },
 }
 
 #[derive(Serialize, Deserialize)]
@@ -92,6 +106,8 @@ enum KeptRoute {
     ConsistentHash,
     LeastFrequent,
     LeastRecent,
+    Failover,
+    BusyOver,
     Broadcast,
     Fixed(String),
 }
@@ -134,6 +150,7 @@ impl From<&Rule> for Kept {
             pool: rule.pool.name.clone(),
             labels: rule.pool.labels.clone(),
             route: (&rule.pool.route).into(),
+            executors: rule.pool.of == Targets::Executors,
             overlap: rule.overlap.into(),
             exclusive: rule.exclusive.map(|exclusive| match exclusive {
                 Exclusive::Wait => KeptExclusive::Wait,
@@ -164,7 +181,12 @@ impl From<Kept> for Rule {
                 jitter: Span(kept.jitter),
                 misfire: Misfire { rule: kept.misfire.into(), grace: Span(kept.grace) },
             },
-            pool: PoolRef { name: kept.pool, labels: kept.labels, route: kept.route.into() },
+            pool: PoolRef {
+                name: kept.pool,
+                labels: kept.labels,
+                route: kept.route.into(),
+                of: if kept.executors { Targets::Executors } else { Targets::Agents },
+            },
             overlap: kept.overlap.into(),
             exclusive: kept.exclusive.map(|exclusive| match exclusive {
                 KeptExclusive::Wait => Exclusive::Wait,
@@ -199,7 +221,7 @@ impl From<&When> for KeptWhen {
             When::Rate { every } => KeptWhen::Rate(every.0),
             When::Delay { delay } => KeptWhen::Delay(delay.0),
             When::Once { at } => KeptWhen::Once(at.0),
-            When::After { job, on } => KeptWhen::After { job: job.0, on: (*on).into() },
+            When::After { job, on, each } => KeptWhen::After { job: job.0, on: (*on).into(), each: *each },
         }
     }
 }
@@ -220,7 +242,7 @@ impl From<KeptWhen> for When {
             KeptWhen::Rate(every) => When::Rate { every: Span(every) },
             KeptWhen::Delay(delay) => When::Delay { delay: Span(delay) },
             KeptWhen::Once(at) => When::Once { at: Timestamp(at) },
-            KeptWhen::After { job, on } => When::After { job: JobId(job), on: on.into() },
+            KeptWhen::After { job, on, each } => When::After { job: JobId(job), on: on.into(), each },
         }
     }
 }
@@ -236,6 +258,8 @@ impl From<&Route> for KeptRoute {
             Route::ConsistentHash => KeptRoute::ConsistentHash,
             Route::LeastFrequent => KeptRoute::LeastFrequent,
             Route::LeastRecent => KeptRoute::LeastRecent,
+            Route::Failover => KeptRoute::Failover,
+            Route::BusyOver => KeptRoute::BusyOver,
             Route::Broadcast => KeptRoute::Broadcast,
             Route::Fixed(agent) => KeptRoute::Fixed(agent.clone()),
         }
@@ -253,6 +277,8 @@ impl From<KeptRoute> for Route {
             KeptRoute::ConsistentHash => Route::ConsistentHash,
             KeptRoute::LeastFrequent => Route::LeastFrequent,
             KeptRoute::LeastRecent => Route::LeastRecent,
+            KeptRoute::Failover => Route::Failover,
+            KeptRoute::BusyOver => Route::BusyOver,
             KeptRoute::Broadcast => Route::Broadcast,
             KeptRoute::Fixed(agent) => Route::Fixed(agent),
         }

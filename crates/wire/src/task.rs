@@ -41,6 +41,10 @@ pub enum TaskKind {
         argv: Vec<String>,
     },
     Http(Box<HttpCall>),
+    /// Run by an executor, which has the handler or is sent the script.
+    Executor {
+        executor: Box<ExecutorTask>,
+    },
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, utoipa::ToSchema)]
@@ -91,6 +95,48 @@ impl HttpCall {
             redirects: 0,
         }
     }
+}
+
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, utoipa::ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct ExecutorTask {
+    /// A handler the executor has under this name.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub handler: String,
+    /// What the handler or script is given.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub params: String,
+    /// What the script is written in, if it is sent one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub glue: Option<Glue>,
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub source: String,
+    /// What an executor does with a run while it has one of the same job; only told if the job may overlap.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub block: Option<Block>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, utoipa::ToSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Glue {
+    Groovy,
+    Shell,
+    Python,
+    Python2,
+    Node,
+    Php,
+    Powershell,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, utoipa::ToSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Block {
+    /// One after the other.
+    Serial,
+    /// The later one is not taken.
+    DiscardLater,
+    /// The earlier one is ended.
+    CoverEarly,
 }
 
 /// How much of a task's output is kept.

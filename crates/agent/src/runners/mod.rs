@@ -74,7 +74,7 @@ impl Runners {
                 let (program, args) = argv.split_first().ok_or(NotRunnable::NoProgram)?;
                 (vec![program.into()], args)
             }
-            TaskKind::Noop | TaskKind::Http(_) => return Err(NotRunnable::NoProgram),
+            TaskKind::Noop | TaskKind::Http(_) | TaskKind::Executor { .. } => return Err(NotRunnable::NoProgram),
         };
         argv.extend(args.iter().map(|arg| OsString::from(arguments::fill(arg, params))));
         if argv.iter().any(|arg| arg.as_encoded_bytes().contains(&0)) {

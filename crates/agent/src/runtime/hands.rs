@@ -122,7 +122,9 @@ impl Hand {
         let attempt = start.order.attempt;
         let doing = match &start.task.body.kind {
             TaskKind::Http(_) => Doing::Http,
-            TaskKind::Script { .. } | TaskKind::Command { .. } | TaskKind::Noop => Doing::Process,
+            TaskKind::Script { .. } | TaskKind::Command { .. } | TaskKind::Noop | TaskKind::Executor { .. } => {
+                Doing::Process
+            }
         };
         let at = clock::wall();
         let taken = TakenFile {

@@ -44,6 +44,7 @@ pub fn rule(text: &str, job: impl Fn(&str) -> JobId) -> Rule {
                 rule.pool.labels.insert(key.into(), value.into());
             }
             "route" => rule.pool.route = route(rest),
+            "executors" => rule.pool.of = Targets::Executors,
             "lost_after" => rule.lost_after = span(rest),
             "dead_letter" => rule.dead_letter = true,
             "not_started_by" => rule.not_started_by = Some(span(rest)),
@@ -63,6 +64,7 @@ fn when(word: &str, rest: &str, job: impl Fn(&str) -> JobId) -> When {
         "cron" => cron(CronDialect::Quartz),
         "crontab" => cron(CronDialect::Unix),
         "after" => {
+            let (each, rest) = rest.strip_prefix("each of ").map_or((false, rest), |rest| (true, rest));
             let (leader, on) = rest.split_once(' ').unwrap_or((rest, "success"));
             let on = match on {
                 "success" => On::Success,
@@ -70,7 +72,7 @@ fn when(word: &str, rest: &str, job: impl Fn(&str) -> JobId) -> When {
                 "end" => On::End,
                 other => panic!("after {other}"),
             };
-            When::After { job: job(leader), on }
+            When::After { job: job(leader), on, each }
         }
         _ => When::Manual,
     }
@@ -102,6 +104,8 @@ pub fn route(text: &str) -> Route {
         "hash" => Route::ConsistentHash,
         "frequent" => Route::LeastFrequent,
         "recent" => Route::LeastRecent,
+        "failover" => Route::Failover,
+        "busyover" => Route::BusyOver,
         "broadcast" => Route::Broadcast,
         name => Route::Fixed(name.trim_start_matches("to ").into()),
     }

@@ -163,6 +163,19 @@ impl World {
                     let ids = self.store.take_ids();
                     self.tell(Input::Ids { from: ids.start, until: ids.end });
                 }
+                Effect::Ask(ask) => {
+                    let who: Vec<_> = ask.candidates.iter().map(|id| self.machines[id].record.name.clone()).collect();
+                    let what = format!("ask for {}: {}", self.attempt_label(ask.attempt), who.join(", "));
+                    self.say(what);
+                }
+                Effect::Inspect { open, .. } => {
+                    let seen = |one: &duly_engine::Inspected| {
+                        let taken = if one.taken { "taken" } else { "sent" };
+                        format!("{} {taken}", self.attempt_label(one.attempt))
+                    };
+                    let what: Vec<_> = open.iter().map(seen).collect();
+                    self.say(format!("holds {}", what.join(", ")));
+                }
                 Effect::Query { .. } => {}
             }
         }
@@ -228,6 +241,7 @@ impl World {
             task: content,
             source: content,
             mode: id.map_or(JobMode::Enabled, |id| self.store.jobs[&id].mode),
+            alias: 7,
         })));
         if let Some(id) = self.store.job_named(name) {
             self.names.insert(id, name.into());
@@ -242,7 +256,14 @@ impl World {
         key: Option<&str>,
     ) -> Option<Result<Reply, Refusal>> {
         let idempotency_key = key.map(str::to_string);
-        self.ask(Command::Trigger(Box::new(Triggering { job, params: None, planned, idempotency_key, adopt: None })))
+        self.ask(Command::Trigger(Box::new(Triggering {
+            job,
+            params: None,
+            on: None,
+            planned,
+            idempotency_key,
+            adopt: None,
+        })))
     }
 
     pub fn rerun(&mut self, id: InstanceId) -> Option<Result<Reply, Refusal>> {

@@ -1,7 +1,7 @@
 //! The script: one line, one thing that happens. Machines run things by themselves (`agent x runs 5s`) or as the
 //! script says (`start a#1`, `ok a#1`, `fail a#1`).
 
-use duly_engine::input::{Resolution, Subject};
+use duly_engine::input::{Resolution, Subject, Triggering};
 use duly_engine::{Command, Input, Refusal, Reply};
 use model::*;
 
@@ -42,6 +42,26 @@ impl World {
                 self.restart();
                 self.tell(Input::Tick);
             }
+            ("asked", [instance, who, trail @ ..]) => self.asked(instance, who, &trail.join(" ")),
+            ("unanswered", [instance]) => {
+                let (agent, attempt) = self.sent(instance);
+                self.tell(Input::Unanswered { agent, attempt, why: "it hung up".into() });
+            }
+            ("inspect", [name]) => {
+                let agent = self.agent_named(name);
+                self.tell(Input::Reconcile { agent, ordered_before: self.now });
+            }
+            ("callback", [instance, how]) => self.called_back(instance, how, None),
+            ("callback", [instance, how, "for", pool]) => self.called_back(instance, how, Some(pool)),
+            ("discarded" | "lost" | "unsent", [instance]) => {
+                let (agent, attempt) = self.sent(instance);
+                let verdict = match verb {
+                    "lost" => Verdict::Lost,
+                    "unsent" => Verdict::Undelivered,
+                    _ => Verdict::Discarded,
+                };
+                self.tell(ended(agent, attempt, verdict, self.now));
+            }
             ("gone", [name]) => self.disconnect(self.agent_named(name)),
             ("back", [name, how @ ..]) => self.back(name, how),
             ("drain" | "undrain", [name]) => {
@@ -55,7 +75,12 @@ impl World {
                 self.ask(Command::RemoveAgent { agent });
             }
             ("pool", [name, "limit", limit]) => {
-                let pool = PoolRecord { tenant: TenantId::DEFAULT, name: (*name).into(), limit: limit.parse().ok() };
+                let pool = PoolRecord {
+                    tenant: TenantId::DEFAULT,
+                    name: (*name).into(),
+                    limit: limit.parse().ok(),
+                    addresses: Vec::new(),
+                };
                 self.ask(Command::PutPool { pool });
             }
             ("global", ["limit", limit]) => {
@@ -86,6 +111,11 @@ impl World {
             ("delete", [job]) => self.ask(Command::DeleteJob { job: self.job(job) }),
             ("release", [job]) => self.ask(Command::Release { job: self.job(job) }),
             ("trigger", [job]) => self.trigger(self.job(job), None, None),
+            ("trigger", [job, "on", name]) => {
+                let (job, on) = (self.job(job), Some(self.agent_named(name)));
+                let asked = Triggering { job, params: None, on, planned: None, idempotency_key: None, adopt: None };
+                self.ask(Command::Trigger(Box::new(asked)))
+            }
             ("trigger", [job, "for", at]) => self.trigger(self.job(job), Some(time(at)), None),
             ("trigger", [job, "key", key]) => self.trigger(self.job(job), None, Some(key)),
             ("stop", [instance]) => self.ask(Command::Stop { instance: self.instance(instance) }),
@@ -133,6 +163,7 @@ impl World {
             joined_at: self.now,
             seen_at: None,
             version: String::new(),
+            kind: model::AgentKind::Agent,
         };
         let mut runs = None;
         for option in options.chunks(2) {
@@ -143,6 +174,10 @@ impl World {
                     let (key, value) = label.split_once('=').expect("key=value");
                     record.labels.insert(key.into(), value.into());
                 }
+                ["executor", place] => {
+                    let listed = place.parse().ok();
+                    record.kind = AgentKind::Executor(Executor { listed, present: true, tells_busy: false });
+                }
                 ["runs", how_long] => runs = Some(span(how_long)),
                 other => panic!("agent {name} {other:?}"),
             }
@@ -150,6 +185,30 @@ impl World {
         self.machines.insert(id, Machine { runs, ..Machine::new(record.clone()) });
         self.ask(Command::PutAgent { agent: Box::new(record) });
         self.connect(id, false);
+    }
+
+    /// Where the newest attempt of an instance is.
+    fn sent(&self, instance: &str) -> (AgentId, AttemptId) {
+        let row = &self.store.rows[&self.instance(instance)].instance;
+        (row.target.unwrap_or_default(), row.attempt)
+    }
+
+    fn asked(&mut self, instance: &str, who: &str, trail: &str) {
+        let attempt = self.sent(instance).1;
+        let chosen = (who != "nobody").then(|| self.agent_named(who));
+        self.tell(Input::Asked { attempt, chosen, trail: trail.into() });
+    }
+
+    fn called_back(&mut self, instance: &str, how: &str, pool: Option<&str>) {
+        let attempt = self.sent(instance).1;
+        let verdict = if how == "ok" { Verdict::Succeeded } else { Verdict::Failed };
+        let Input::Report { report, .. } = ended(AgentId(0), attempt, verdict, self.now) else { unreachable!() };
+        let scope = duly_engine::Scope { tenant: TenantId::DEFAULT, pool: pool.map(Into::into) };
+        if let Some(Ok(Reply::CalledBack { ended, foreign })) =
+            self.ask(Command::Callback { scope, reports: vec![report] })
+        {
+            self.say(format!("callback: {ended} ended, {foreign} foreign"));
+        }
     }
 
     fn back(&mut self, name: &str, how: &[&str]) {
@@ -226,4 +285,9 @@ impl World {
         let id = self.agent_named(name);
         self.machines.get_mut(&id).expect("just found")
     }
+}
+
+fn ended(agent: AgentId, attempt: AttemptId, verdict: Verdict, at: Timestamp) -> Input {
+    let kind = ReportKind::Ended(Box::new(Outcome::of(verdict, "as it said", at)));
+    Input::Report { agent, report: Report { attempt, seq: 9, kind } }
 }

@@ -115,8 +115,11 @@ impl Store {
                 self.rows.remove(&row.id);
                 Ok(())
             }
-            Change::Placed { row, attempt, target } => {
+            Change::Placed { row, attempt, target, note } => {
                 let instance = &mut self.open(*row, Some(*attempt))?.instance;
+                if note.is_some() {
+                    instance.why.clone_from(note);
+                }
                 instance.target = *target;
                 if target.is_some() {
                     instance.state = State::Dispatched;
@@ -332,6 +335,7 @@ fn loaded_job(job: &JobRecord, rule: std::sync::Arc<Compiled>) -> LoadedJob {
         mode: job.mode,
         since: job.since,
         fired: job.fired,
+        alias: job.alias,
     }
 }
 

@@ -66,7 +66,7 @@ endpoints! {
         .nothing().may(&[Code::NoSuchJob, Code::JobFollowed]) }
     JobTrigger JOB_TRIGGER { => |s| s.says("Make an instance now; answered when it is on disk")
         .optional_body::<TriggerBody>().created::<InstanceView>()
-        .may(&[Code::NoSuchJob, Code::JobDisabled, Code::JobHeld, Code::AlreadyPlanned, Code::KeyReused, Code::BadTime, Code::OverSize]) }
+        .may(&[Code::NoSuchJob, Code::JobDisabled, Code::JobHeld, Code::AlreadyPlanned, Code::KeyReused, Code::BadTime, Code::OverSize, Code::NotThere]) }
     JobPause JOB_PAUSE { => |s| s.says("Nothing planned after the answer starts; manual triggers still work")
         .json::<JobView>().may(&[Code::NoSuchJob]) }
     JobResume JOB_RESUME { => |s| s.says("Go on from now").json::<JobView>().may(&[Code::NoSuchJob, Code::JobDisabled]) }
@@ -101,7 +101,8 @@ endpoints! {
         .last_event_id().uses::<EventView>().stream() }
 
     PoolList POOL_LIST { => |s| s.says("Pools that have agents or a limit").page::<PoolView>() }
-    PoolPut POOL_PUT { => |s| s.says("Limit a pool").body::<PoolBody>().json::<PoolView>().may(&[Code::BadName]) }
+    PoolPut POOL_PUT { => |s| s.says("Limit a pool, or list its executors").body::<PoolBody>().json::<PoolView>()
+        .may(&[Code::BadName, Code::BadAddress]) }
     PoolDelete POOL_DELETE { => |s| s.says("Forget a pool nobody is in").nothing().may(&[Code::NoSuchPool, Code::PoolInUse]) }
     AgentList AGENT_LIST { => |s| s.says("Agents, by name").page::<AgentView>() }
     AgentShow AGENT_SHOW { => |s| s.says("One agent").json::<AgentView>().may(&[Code::NoSuchAgent]) }
@@ -130,6 +131,10 @@ endpoints! {
     TokenList TOKEN_LIST { => |s| s.says("API tokens that work").page::<TokenView>() }
     TokenCreate TOKEN_CREATE { REMEMBERED = false; => |s| s.says("Make an API token").body::<TokenBody>().created::<TokenCreatedView>()
         .may(&[Code::BadLength, Code::BadName]) }
+    XxlTokenList XXL_TOKEN_LIST { => |s| s.says("Tokens of XXL-JOB executors").page::<XxlTokenView>() }
+    XxlTokenCreate XXL_TOKEN_CREATE { REMEMBERED = false; => |s| s.says("Make a token that XXL-JOB executors show")
+        .body::<XxlTokenBody>().created::<XxlTokenCreatedView>().may(&[Code::BadName]) }
+    XxlTokenRevoke XXL_TOKEN_REVOKE { => |s| s.says("Executors that show it are refused, at once").nothing().may(&[Code::NoSuchToken]) }
     TokenRevoke TOKEN_REVOKE { => |s| s.says("A token works no more, at once").nothing().may(&[Code::NoSuchToken]) }
 
     Health HEALTH { => |s| s.says("Alive means: the scheduling loop makes progress").json::<HealthView>().may(&[Code::NotReady]) }

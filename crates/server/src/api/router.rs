@@ -76,6 +76,8 @@ pub(super) fn build(desk: Desk) -> Router {
         .layer(CatchPanicLayer::custom(speak::panicked))
         .layer(from_fn_with_state(desk.clone(), speak::speak))
         .layer(CompressionLayer::new().gzip(true).compress_when(small))
+        // Executors speak for themselves: nothing of the above is theirs.
+        .layer(from_fn_with_state(desk.clone(), crate::xxl::door))
         .with_state(desk)
 }
 
@@ -147,4 +149,7 @@ fn installation(mounts: Mounts) -> Mounts {
         .at(TokenList, access::tokens)
         .at(TokenCreate, access::create_token)
         .at(TokenRevoke, access::revoke_token)
+        .at(XxlTokenList, access::xxl_tokens)
+        .at(XxlTokenCreate, access::create_xxl_token)
+        .at(XxlTokenRevoke, access::revoke_xxl_token)
 }

@@ -1,11 +1,13 @@
-//! The ways orders travel and reports come back. One so far: the stream our own agents dial.
+//! The ways orders travel and reports come back: the stream our own agents dial, and whom to call instead.
 
+mod exchange;
 mod log_rights;
 mod service;
 mod stream;
 mod switchboard;
 mod tasks;
 
+pub(crate) use exchange::Exchange;
 pub use log_rights::log_rights;
 pub use service::LinkService;
 pub use stream::order_message;

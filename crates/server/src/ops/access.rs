@@ -4,10 +4,14 @@ use std::collections::HashMap;
 use std::net::IpAddr;
 use std::time::{Duration, Instant};
 
-use model::{Actor, Span, Timestamp};
+use model::{Actor, Span, TenantId, Timestamp};
 use parking_lot::Mutex;
-use store::access::{SecretHash, Session, Token};
-use wire::api::{Page, SessionBody, SessionView, SetupBody, SetupView, TokenBody, TokenCreatedView, TokenView};
+use store::access::{ExecutorToken, SecretHash, Session, Token};
+use wire::api::{
+    Page, SessionBody, SessionView, SetupBody, SetupView, TokenBody, TokenCreatedView, TokenView, XxlTokenBody,
+    XxlTokenCreatedView, XxlTokenView,
+};
+use wire::job::check::pool_name_fault;
 use wire::{Code, Fault, Problem};
 
 use super::{Desk, Done};
@@ -108,6 +112,49 @@ impl Desk {
         // Whoever it belongs to, nobody is recognised by it any more.
         self.doorman.forget_all();
         if revoked { Ok(()) } else { Err(Problem::new(Code::NoSuchToken, format!("there is no token {id}")).into()) }
+    }
+}
+
+impl Desk {
+    pub(crate) async fn list_xxl_tokens(&self) -> Done<Page<XxlTokenView>> {
+        let tokens = self.access.run(|access| access.executor_tokens()).await?;
+        let views = tokens.into_iter().map(|token| XxlTokenView {
+            id: token.id,
+            pool: token.pool,
+            created_at: token.created_at.into(),
+            created_by: token.created_by,
+        });
+        Ok(Page::whole(views.collect()))
+    }
+
+    /// Kept readable: executors are shown it, too.
+    pub(crate) async fn create_xxl_token(
+        &self,
+        tenant: TenantId,
+        body: XxlTokenBody,
+        by: Actor,
+    ) -> Done<XxlTokenCreatedView> {
+        if let Some(wrong) = body.pool.as_deref().and_then(pool_name_fault) {
+            return Err(Fault::new(Code::BadName, "pool", format!("the name {wrong}")).alone().into());
+        }
+        let mut token = ExecutorToken {
+            id: 0,
+            token: secret::make("xxl"),
+            tenant,
+            pool: body.pool,
+            created_at: self.clock.now(),
+            created_by: by.0,
+        };
+        let kept = token.clone();
+        token.id = self.access.run(move |access| access.put_executor_token(&kept)).await?;
+        self.executors.tokens().keep(token.clone());
+        Ok(XxlTokenCreatedView { id: token.id, pool: token.pool, token: token.token })
+    }
+
+    pub(crate) async fn revoke_xxl_token(&self, id: i64) -> Done<()> {
+        let gone = self.access.run(move |access| access.remove_executor_token(id)).await?;
+        self.executors.tokens().forget(id);
+        if gone { Ok(()) } else { Err(Problem::new(Code::NoSuchToken, format!("there is no token {id}")).into()) }
     }
 }
 

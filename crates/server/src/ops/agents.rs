@@ -1,13 +1,14 @@
 //! Agents, pools and limits.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use engine::Command;
 use model::{Actor, AgentId, AgentRecord, PoolRecord, Span, TenantId};
 use store::access::JoinToken;
 use wire::api::{AgentView, JoinTokenBody, JoinTokenView, LimitBody, Page, PoolBody, PoolView};
-use wire::job::check::name_fault;
+use wire::job::check::pool_name_fault;
+use wire::xxl::Address;
 use wire::{Code, Fault, Problem};
 
 use super::{Desk, Done, Refused};
@@ -18,7 +19,7 @@ const JOIN_WITHIN_MAX: Span = Span::DAY.saturating_mul(30);
 
 impl Desk {
     pub(crate) fn list_agents(&self, tenant: TenantId) -> Page<AgentView> {
-        let mut agents = self.doorman.agents();
+        let mut agents = self.everybody();
         agents.retain(|agent| agent.tenant == tenant);
         agents.sort_by(|a, b| (&a.name, a.id).cmp(&(&b.name, b.id)));
         Page::whole(agents.iter().map(|agent| self.view_agent(agent)).collect())
@@ -30,10 +31,27 @@ impl Desk {
     }
 
     fn agent(&self, id: AgentId) -> Done<Arc<AgentRecord>> {
-        self.doorman.agent(id).ok_or_else(|| no_agent(id))
+        self.anybody(id).ok_or_else(|| no_agent(id))
+    }
+
+    /// An agent or an executor.
+    pub(crate) fn anybody(&self, id: AgentId) -> Option<Arc<AgentRecord>> {
+        self.doorman.agent(id).or_else(|| self.executors.record(id))
+    }
+
+    /// Agents and executors.
+    pub(crate) fn everybody(&self) -> Vec<Arc<AgentRecord>> {
+        let mut all = self.doorman.agents();
+        all.extend(self.executors.records());
+        all
     }
 
     fn view_agent(&self, record: &AgentRecord) -> AgentView {
+        if record.kind.is_executor() {
+            let view = AgentView::executor(record, self.executors.is_there(record.id));
+            let seen_at = self.executors.heard_at(record.id).map(Into::into).or(view.seen_at);
+            return AgentView { seen_at, ..view };
+        }
         let presence = self.switchboard.presence(record.id);
         let mut view = AgentView::new(record, presence.map(|presence| presence.load));
         let heard = self.switchboard.heard_at(record.id);
@@ -42,7 +60,12 @@ impl Desk {
     }
 
     pub(crate) async fn set_drained(&self, id: AgentId, drained: bool, by: Actor) -> Done<AgentView> {
-        let before = self.agent(id)?.drained;
+        let before = self.agent(id)?;
+        if before.kind.is_executor() {
+            self.executors.set_drained(id, drained).await.map_err(|why| Problem::new(Code::StoreBusy, why))?;
+            return self.show_agent(id);
+        }
+        let before = before.drained;
         let record = self.doorman.set_drained(id, drained).ok_or_else(|| no_agent(id))?;
         if let Err(error) = self.shard.ask(by, Command::PutAgent { agent: Box::new(record) }).await {
             self.doorman.set_drained(id, before);
@@ -61,6 +84,10 @@ impl Desk {
             return Err(Problem::new(Code::AgentBusy, detail).into());
         }
         self.shard.ask(by, Command::RemoveAgent { agent: id }).await?;
+        if record.kind.is_executor() {
+            self.executors.forget(id);
+            return Ok(());
+        }
         self.doorman.forget_agent(id).await?;
         self.switchboard.hang_up(id, "this agent was removed");
         Ok(())
@@ -102,17 +129,18 @@ impl Desk {
     pub(crate) async fn list_pools(&self, tenant: TenantId) -> Done<Page<PoolView>> {
         let records = self.read(|reads, by| reads.pools(by)).await?;
         let mut pools: BTreeMap<String, PoolView> = BTreeMap::new();
-        for record in records.into_iter().filter(|record| record.tenant == tenant && record.limit.is_some()) {
-            pools.insert(record.name.clone(), empty(record.name, record.limit));
+        let says = |record: &PoolRecord| record.limit.is_some() || !record.addresses.is_empty();
+        for record in records.into_iter().filter(|record| record.tenant == tenant && says(record)) {
+            pools.insert(record.name.clone(), empty(record.name, record.limit, record.addresses));
         }
-        for agent in self.doorman.agents().iter().filter(|agent| agent.tenant == tenant) {
-            let is_online = self.switchboard.presence(agent.id).is_some();
+        for agent in self.everybody().iter().filter(|agent| agent.tenant == tenant) {
+            let is_online = self.switchboard.presence(agent.id).is_some() || self.executors.is_there(agent.id);
             for name in &agent.pools {
-                let pool = pools.entry(name.clone()).or_insert_with(|| empty(name.clone(), None));
+                let pool = pools.entry(name.clone()).or_insert_with(|| empty(name.clone(), None, Vec::new()));
                 pool.agents += 1;
                 if is_online {
                     pool.online += 1;
-                    pool.slots += agent.slots;
+                    pool.slots += if agent.kind.is_executor() { 0 } else { agent.slots };
                 }
             }
         }
@@ -121,9 +149,14 @@ impl Desk {
 
     pub(crate) async fn put_pool(&self, tenant: TenantId, name: String, body: PoolBody, by: Actor) -> Done<PoolView> {
         check_name(&name, "name")?;
-        self.set_pool(PoolRecord { tenant, name: name.clone(), limit: body.limit }, by).await?;
+        check_addresses(&body.addresses)?;
+        let (limit, addresses) = (body.limit, body.addresses);
+        let record = PoolRecord { tenant, name: name.clone(), limit, addresses: addresses.clone() };
+        self.set_pool(record, by).await?;
+        let listed = self.executors.list(tenant, &name, &addresses).await;
+        listed.map_err(|why| Problem::new(Code::StoreBusy, why))?;
         let pool = self.find_pool(tenant, &name).await?;
-        Ok(pool.unwrap_or_else(|| empty(name, body.limit)))
+        Ok(pool.unwrap_or_else(|| empty(name, limit, addresses)))
     }
 
     pub(crate) async fn delete_pool(&self, tenant: TenantId, name: String, by: Actor) -> Done<()> {
@@ -134,7 +167,7 @@ impl Desk {
             let detail = format!("{} agents are in pool {name}", pool.agents);
             return Err(Problem::new(Code::PoolInUse, detail).into());
         }
-        self.set_pool(PoolRecord { tenant, name, limit: None }, by).await
+        self.set_pool(PoolRecord { tenant, name, limit: None, addresses: Vec::new() }, by).await
     }
 
     async fn find_pool(&self, tenant: TenantId, name: &str) -> Done<Option<PoolView>> {
@@ -156,16 +189,32 @@ impl Desk {
     }
 }
 
-fn empty(name: String, limit: Option<u32>) -> PoolView {
-    PoolView { name, limit, agents: 0, online: 0, slots: 0 }
+fn empty(name: String, limit: Option<u32>, addresses: Vec<String>) -> PoolView {
+    PoolView { name, limit, agents: 0, online: 0, slots: 0, addresses }
 }
 
 fn no_agent(id: AgentId) -> Refused {
     Problem::new(Code::NoSuchAgent, format!("there is no agent {id}")).into()
 }
 
+/// Each can be called, and each is there once.
+fn check_addresses(addresses: &[String]) -> Done<()> {
+    let mut seen = BTreeSet::new();
+    for (n, told) in addresses.iter().enumerate() {
+        let wrong = match Address::parse(told) {
+            Err(error) => Some(error.to_string()),
+            Ok(address) if !seen.insert(address.to_string()) => Some(format!("{told:?} is listed twice")),
+            Ok(_) => None,
+        };
+        if let Some(wrong) = wrong {
+            return Err(Fault::new(Code::BadAddress, format!("addresses[{n}]"), wrong).alone().into());
+        }
+    }
+    Ok(())
+}
+
 fn check_name(name: &str, path: &str) -> Done<()> {
-    match name_fault(name) {
+    match pool_name_fault(name) {
         Some(wrong) => Err(Fault::new(Code::BadName, path, format!("the name {wrong}")).alone().into()),
         None => Ok(()),
     }

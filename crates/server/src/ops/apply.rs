@@ -144,6 +144,12 @@ impl Desk {
             }
             rules.push(rule);
         }
+        // A job that executors run is known to them by a small number, from its first version on.
+        let wanting = wishes.iter().filter(|wish| wish.wants_alias()).count() as i32;
+        let mut aliases = match wanting {
+            0 => 0..0,
+            count => self.writer.run(move |store| store.take_aliases(count)).await?,
+        };
         let contents = self.writer.run(move |store| store.intern(&bodies)).await?;
         let mut contents = contents.chunks_exact(3);
         let drafts = wishes.into_iter().zip(rules).map(|(wish, rule)| {
@@ -161,6 +167,7 @@ impl Desk {
                     task,
                     source,
                     mode: mode(&wish),
+                    alias: if wish.wants_alias() { aliases.next().unwrap_or_default() } else { 0 },
                 }
             });
             (wish.body.job, draft)

@@ -46,7 +46,7 @@ impl Teller {
             event.job = self.job_name(job).await;
         }
         if let Some(agent) = agent_of(change) {
-            event.agent = self.desk.doorman.agent(agent).map(|record| record.name.clone());
+            event.agent = self.desk.anybody(agent).map(|record| record.name.clone());
         }
         event
     }

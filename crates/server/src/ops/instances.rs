@@ -93,7 +93,7 @@ impl Desk {
     }
 
     pub(crate) fn agent_names(&self) -> BTreeMap<AgentId, String> {
-        self.doorman.agents().iter().map(|agent| (agent.id, agent.name.clone())).collect()
+        self.everybody().iter().map(|agent| (agent.id, agent.name.clone())).collect()
     }
 }
 

@@ -212,6 +212,7 @@ fn view(
         owner: body.owner,
         description: body.description,
         held,
+        xxl_job_id: (record.alias != 0).then_some(record.alias),
         since: record.since.into(),
         changed_by: record.changed_by.clone(),
         body: None,

@@ -4,12 +4,12 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use engine::Change;
-use model::{AttemptId, InstanceId, State, Timestamp};
+use model::{AgentId, AttemptId, Instance, InstanceId, State, Timestamp};
 use wire::{Code, Problem};
 
 use super::{Desk, Done};
 use crate::events::Since;
-use crate::logs::{Chunk, LogStore};
+use crate::logs::{Chunk, Frame, LogStore, Stream};
 
 /// Read from disk at a time.
 pub(crate) const PIECE: usize = 256 << 10;
@@ -18,11 +18,22 @@ const COMMITS: usize = 256;
 /// An attempt that ended well before its last output arrived is waited for this long: its agent may be gone for good.
 pub(crate) const LAST_WORDS: Duration = Duration::from_secs(15);
 
+/// An executor that cannot be asked is not asked again.
+const ALL_READ: u64 = u64::MAX;
+
 /// An attempt whose log is asked for.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Subject {
     pub(crate) instance: InstanceId,
     pub(crate) attempt: AttemptId,
+    /// Its log is with the executor that ran it.
+    pub(crate) rolled: Option<Rolled>,
+}
+
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Rolled {
+    executor: AgentId,
+    dated: Timestamp,
 }
 
 /// What is known of an attempt's end.
@@ -39,17 +50,27 @@ impl Desk {
     pub(crate) async fn log_subject(&self, id: InstanceId, attempt: Option<i64>) -> Done<Subject> {
         let instance = self.instance(id).await?;
         let Some(attempt) = attempt.map(AttemptId).filter(|attempt| *attempt != instance.attempt) else {
-            return Ok(Subject { instance: id, attempt: instance.attempt });
+            let rolled = self.rolled(&instance, instance.target);
+            return Ok(Subject { instance: id, attempt: instance.attempt, rolled });
         };
         let earlier = self.read(move |reads, by| reads.attempts(id, by)).await?;
-        if !earlier.iter().any(|one| one.id == attempt) {
+        let Some(found) = earlier.iter().find(|one| one.id == attempt) else {
             let detail = format!("instance {id} has no attempt {attempt}");
             return Err(Problem::new(Code::NoSuchAttempt, detail).into());
-        }
-        Ok(Subject { instance: id, attempt })
+        };
+        Ok(Subject { instance: id, attempt, rolled: self.rolled(&instance, found.target) })
     }
 
-    pub(crate) async fn log_chunk(&self, attempt: AttemptId, from: u64) -> Done<Chunk> {
+    fn rolled(&self, instance: &Instance, target: Option<AgentId>) -> Option<Rolled> {
+        let executor = target.filter(|target| self.executors.record(*target).is_some())?;
+        Some(Rolled { executor, dated: instance.planned.max(instance.created_at) })
+    }
+
+    pub(crate) async fn log_chunk(&self, subject: Subject, from: u64) -> Done<Chunk> {
+        let attempt = subject.attempt;
+        if let Some(rolled) = subject.rolled {
+            return Ok(self.rolled_chunk(rolled, attempt, from).await);
+        }
         let logs: Arc<LogStore> = Arc::clone(&self.logs);
         let read = tokio::task::spawn_blocking(move || logs.read(attempt, from, PIECE)).await;
         let failed = |what: String| Problem::new(Code::Internal, format!("the log cannot be read: {what}"));
@@ -57,6 +78,31 @@ impl Desk {
             Ok(Ok(chunk)) => Ok(chunk),
             Ok(Err(error)) => Err(failed(error.to_string()).into()),
             Err(panic) => Err(failed(panic.to_string()).into()),
+        }
+    }
+
+    /// What the executor has beyond the lines read so far. It never says whether that is all: we know that better.
+    async fn rolled_chunk(&self, rolled: Rolled, attempt: AttemptId, read: u64) -> Chunk {
+        let empty = Chunk { frames: Vec::new(), next: read, ended: true, missing: false };
+        if read == ALL_READ {
+            return empty;
+        }
+        let at = self.clock.now();
+        let from_line = i64::try_from(read).unwrap_or(i64::MAX - 1) + 1;
+        match self.executors.log_page(rolled.executor, attempt, rolled.dated, from_line).await {
+            Ok(page) if page.text.is_empty() || page.to_line < from_line => empty,
+            Ok(page) => {
+                let mut bytes = page.text.into_bytes();
+                if !bytes.ends_with(b"\n") {
+                    bytes.push(b'\n');
+                }
+                let frame = Frame { stream: Stream::Stdout, at, bytes };
+                Chunk { frames: vec![frame], next: page.to_line.unsigned_abs(), ..empty }
+            }
+            Err(error) => {
+                let frame = Frame { stream: Stream::Marker, at, bytes: error.to_string().into_bytes() };
+                Chunk { frames: vec![frame], next: ALL_READ, ..empty }
+            }
         }
     }
 

@@ -24,6 +24,13 @@ pub(super) struct Wish {
     pub(super) item: PlanItem,
 }
 
+impl Wish {
+    /// Executors run it, and do not know it yet.
+    pub(super) fn wants_alias(&self) -> bool {
+        self.body.executor.is_some() && self.now.as_ref().is_none_or(|record| record.alias == 0)
+    }
+}
+
 pub(super) struct Plan {
     pub(super) wishes: Vec<Wish>,
     pub(super) deletions: Vec<JobRecord>,

@@ -71,6 +71,7 @@ impl From<Refusal> for Refused {
             Refusal::NameTaken { .. } => Code::NameTaken,
             Refusal::AlreadyPlanned(_) | Refusal::Broadcast(_) => Code::AlreadyPlanned,
             Refusal::NoSuchAgent(_) => Code::NoSuchAgent,
+            Refusal::NotThere { .. } => Code::NotThere,
             Refusal::Cycle(_) => Code::FollowsItself,
             Refusal::NotOwner => Code::NotOwner,
             Refusal::Quarantining(_) => Code::EngineFailed,

@@ -77,8 +77,9 @@ impl Desk {
         let (counts, jobs) = self
             .read(move |reads, by| Ok((reads.counts(from, to, by)?, count_jobs(reads, tenant, known, by)?)))
             .await?;
-        let agents = self.doorman.agents();
-        let online = agents.iter().filter(|agent| self.switchboard.presence(agent.id).is_some()).count();
+        let agents = self.everybody();
+        let is_online = |id| self.switchboard.presence(id).is_some() || self.executors.is_there(id);
+        let online = agents.iter().filter(|agent| is_online(agent.id)).count();
         Ok(StatsView {
             from: from.into(),
             to: to.into(),

@@ -2,9 +2,12 @@
 
 use engine::input::Triggering;
 use engine::{Command, Reply};
-use model::{Actor, Cause, ContentId, Instance, InstanceId, JobRecord, Span, TenantId, Timestamp};
+use model::{
+    Actor, AgentId, AgentRecord, Cause, ContentId, Instance, InstanceId, JobRecord, Span, TenantId, Timestamp,
+};
 use wire::api::{InstanceView, TriggerBody};
 use wire::job::check::PARAMS_MAX;
+use wire::xxl::Address;
 use wire::{Code, Fault, Problem, Time};
 
 use super::{Desk, Done};
@@ -21,13 +24,17 @@ impl Desk {
     ) -> Done<InstanceView> {
         let job = self.job(tenant, name).await?;
         let params = self.keep_params(&body).await?;
+        let on = match &body.on {
+            Some(name) => Some(self.target(&job, name).await?),
+            None => None,
+        };
         let planned = body.planned_at.map(Timestamp::from);
         // Whether a past time is free is known only by looking, and holds only while nobody else takes it.
         let _past = match planned {
             Some(_) => Some(self.past.lock().await),
             None => None,
         };
-        let asked = Triggering { job: job.id, params, planned, idempotency_key: key, adopt: None };
+        let asked = Triggering { job: job.id, params, on, planned, idempotency_key: key, adopt: None };
         if let Some(planned) = planned
             && let Some(made) = self.look_at_past(&job, planned, &asked, &by).await?
         {
@@ -42,11 +49,31 @@ impl Desk {
         self.show_instance(id).await
     }
 
+    /// The agent of this name, or the executor of this address. Nobody else is ever called.
+    async fn target(&self, job: &JobRecord, name: &str) -> Done<AgentId> {
+        let rule = job.rule;
+        let compiled = self.read(move |reads, by| super::jobs::compiled(reads, rule, by)).await?;
+        let pool = &compiled.rule.pool.name;
+        let as_address = |text: &str| Address::parse(text).map(|address| address.to_string()).ok();
+        let called = |agent: &AgentRecord| {
+            agent.name == name || (agent.kind.is_executor() && as_address(&agent.name) == as_address(name))
+        };
+        let mut agents = self.everybody().into_iter();
+        let found = agents.find(|agent| agent.tenant == job.tenant && agent.pools.contains(pool) && called(agent));
+        let nobody = || {
+            let detail = format!("nobody called {name:?} is in pool {pool}, which job {} runs in", job.name);
+            super::Refused::from(Problem::new(Code::NotThere, detail))
+        };
+        found.map(|agent| agent.id).ok_or_else(nobody)
+    }
+
     async fn keep_params(&self, body: &TriggerBody) -> Done<Option<ContentId>> {
-        if body.params.is_empty() {
-            return Ok(None);
-        }
-        let bytes = serde_json::to_vec(&body.params).expect("parameters are plain data");
+        let bytes = match &body.text {
+            Some(text) => serde_json::to_vec(text),
+            None if body.params.is_empty() => return Ok(None),
+            None => serde_json::to_vec(&body.params),
+        };
+        let bytes = bytes.expect("parameters are plain data");
         if bytes.len() > PARAMS_MAX {
             let told = format!("{} bytes of parameters; at most {PARAMS_MAX} are taken", bytes.len());
             return Err(Fault::new(Code::OverSize, "params", told).alone().into());

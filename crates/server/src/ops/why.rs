@@ -99,7 +99,7 @@ impl Desk {
 
     fn name_agent(&self, shown: &mut InstanceView, agent: AgentId) {
         shown.agent_id = Some(agent.0);
-        shown.agent = self.doorman.agent(agent).map(|record| record.name.clone()).or(shown.agent.take());
+        shown.agent = self.anybody(agent).map(|record| record.name.clone()).or(shown.agent.take());
     }
 
     /// People know agents by name.

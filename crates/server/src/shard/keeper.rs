@@ -329,6 +329,9 @@ fn worth_repeating(input: &Input) -> bool {
         | Input::AgentBeat { .. }
         | Input::AgentGone { .. }
         | Input::NotHere { .. }
+        | Input::Unanswered { .. }
+        | Input::Asked { .. }
+        | Input::Reconcile { .. }
         | Input::Ids { .. } => false,
     }
 }

@@ -32,6 +32,7 @@ pub(crate) fn decode(ownership: Ownership, stored: Stored, ids: std::ops::Range<
             mode: job.mode,
             since: job.since,
             fired: job.fired,
+            alias: job.alias,
         });
     }
     let versions: FxHashMap<VersionId, ContentId> = stored.versions.iter().map(|v| (v.id, v.rule)).collect();

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use engine::{Caller, Change, Commit, Effect, Order, Refusal, Reply};
+use engine::{Ask, Caller, Change, Commit, Effect, Inspected, Order, Refusal, Reply};
 use model::{AgentId, AttemptId, ShardId, Span, State, Term, VersionId};
 use rustc_hash::FxHashMap;
 use tokio::sync::oneshot;
@@ -14,11 +14,14 @@ pub struct Parcel {
     pub orders: Vec<Order>,
     pub stops: Vec<Stop>,
     pub queries: Vec<AttemptId>,
+    /// What an executor holds, to be looked for.
+    pub inspect: Vec<Inspected>,
 }
 
 #[derive(Debug, Clone, PartialEq)]
 pub struct Stop {
     pub attempt: AttemptId,
+    pub alias: i32,
     pub by: String,
     pub grace: Span,
 }
@@ -33,6 +36,8 @@ pub trait Outlets: Send {
     fn open(&self, _agent: AgentId, _serial: u64) -> bool {
         true
     }
+    /// Which of these takes it? The answer comes back as an input.
+    fn ask(&self, _ask: Ask) {}
     /// A new term begins: every connected agent is greeted with it.
     fn greet_all(&self, shard: ShardId, term: Term);
 }
@@ -46,9 +51,11 @@ pub fn release(effects: Vec<Effect>, outlets: &dyn Outlets, answers: &mut Answer
     for effect in effects {
         match effect {
             Effect::Order(order) => parcels.entry(order.agent).or_default().orders.push(order),
-            Effect::Stop { agent, attempt, by, grace } => {
-                parcels.entry(agent).or_default().stops.push(Stop { attempt, by, grace });
+            Effect::Stop { agent, attempt, alias, by, grace } => {
+                parcels.entry(agent).or_default().stops.push(Stop { attempt, alias, by, grace });
             }
+            Effect::Ask(ask) => outlets.ask(ask),
+            Effect::Inspect { agent, open } => parcels.entry(agent).or_default().inspect.extend(open),
             Effect::Query { agent, attempts } => parcels.entry(agent).or_default().queries.extend(attempts),
             Effect::Acknowledge { agent, attempt, seq } => {
                 parcels.entry(agent).or_default().acks.push((attempt, seq));

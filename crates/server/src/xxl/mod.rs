@@ -1,3 +1,21 @@
-//! XXL-JOB's executors: what they are told over HTTP, byte for byte as the pickiest of them reads it.
+//! XXL-JOB executors: the door they come in by, the registry of who is there, and the lines they are called over. The
+//! engine knows them as executors that keep no fence; every word of their protocol stays in here and in `wire::xxl`.
 
+mod connection;
+mod door;
+mod evidence;
 pub mod http;
+mod line;
+mod pace;
+mod registry;
+mod roll;
+mod runs;
+mod switch;
+mod tokens;
+mod watch;
+
+pub(crate) use door::take as door;
+pub use pace::Pace;
+pub(crate) use switch::Executors;
+pub(crate) use tokens::Tokens;
+pub use tokens::{BadToken, TokenRules};

@@ -29,7 +29,7 @@ async fn pools_and_limits_are_set_and_shown() {
     assert_eq!(world.put("/limits", json!({"limit": 7})).await.good(), json!({"limit": 7}));
     assert!(world.put("/limits", json!({})).await.refusal().starts_with("422 E0102"));
     let pool = world.put("/pools/etl", json!({"limit": 2})).await.good();
-    assert_eq!(pool, json!({"name": "etl", "limit": 2, "agents": 0, "online": 0, "slots": 0}));
+    assert_eq!(pool, json!({"name": "etl", "limit": 2, "agents": 0, "online": 0, "slots": 0, "addresses": []}));
     let world = world.restart().await;
     assert_eq!(world.get("/limits").await.good(), json!({"limit": 7}));
     assert_eq!(world.get("/pools").await.good()["items"], json!([pool]));

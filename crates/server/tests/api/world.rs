@@ -170,6 +170,7 @@ impl World {
             joined_at: self.running.app.clock.now(),
             seen_at: None,
             version: "test".into(),
+            kind: model::AgentKind::Agent,
         };
         let shard = &self.running.app.shard;
         shard.ask(Actor::system(), Command::PutAgent { agent: Box::new(agent.clone()) }).await.unwrap();

@@ -48,7 +48,7 @@ pub fn only_the_fence_may_end_an_instance(bed: &impl Bed) {
     let never = w.id();
     w.refuse([retried(row, never, 2, after)], 0);
     w.refuse([progress(row, row.id.0, State::Running)], 0);
-    w.refuse([Change::Placed { row, attempt: AttemptId(row.id.0), target: None }], 0);
+    w.refuse([Change::Placed { row, attempt: AttemptId(row.id.0), target: None, note: None }], 0);
     let mut elsewhere = row;
     elsewhere.planned = at(86_400 * 40);
     w.refuse([ended_by(elsewhere, AttemptId(next), Ending::Succeeded)], 0);
@@ -130,7 +130,7 @@ pub fn progress_is_written_under_the_fence(bed: &impl Bed) {
     let mut w = World::new(bed);
     let job = w.job("a");
     let row = w.fire(&job, at(1));
-    w.commit([Change::Placed { row, attempt: AttemptId(row.id.0), target: Some(AgentId(8)) }]);
+    w.commit([Change::Placed { row, attempt: AttemptId(row.id.0), target: Some(AgentId(8)), note: None }]);
     let placed = w.store.load(w.shard).unwrap().open.remove(0);
     assert_eq!((placed.target, placed.state), (Some(AgentId(8)), State::Dispatched));
 

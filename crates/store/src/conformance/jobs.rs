@@ -5,7 +5,8 @@ use std::collections::BTreeMap;
 use engine::HeldJob;
 use engine::change::{Change, Fate, Gap, Note, NoteKind};
 use model::{
-    AgentId, AgentRecord, InstanceId, JobMode, JobRecord, PoolRecord, SkipReason, Span, TenantId, Timestamp, VersionId,
+    AgentId, AgentKind, AgentRecord, Executor, InstanceId, JobMode, JobRecord, PoolRecord, SkipReason, Span, TenantId,
+    Timestamp, VersionId,
 };
 
 use super::Bed;
@@ -138,22 +139,32 @@ pub fn agents_pools_and_limits_are_loaded(bed: &impl Bed) {
         joined_at: T0,
         seen_at: None,
         version: "0.1".into(),
+        kind: AgentKind::Agent,
     };
-    let pool = PoolRecord { tenant: TenantId(1), name: "gpu".into(), limit: Some(2) };
+    let executor = Executor { listed: Some(3), present: true, tells_busy: false };
+    let called = AgentRecord {
+        id: AgentId(w.id()),
+        name: "x1:9999".into(),
+        kind: AgentKind::Executor(executor),
+        ..agent.clone()
+    };
+    let addresses = vec!["http://10.0.0.1:9999/".to_string()];
+    let pool = PoolRecord { tenant: TenantId(1), name: "gpu".into(), limit: Some(2), addresses };
     let put = |agent: &AgentRecord| Change::AgentPut(Box::new(agent.clone()));
-    w.commit([put(&agent), Change::PoolPut(pool.clone()), Change::GlobalLimit { limit: Some(50) }]);
+    w.commit([put(&agent), put(&called), Change::PoolPut(pool.clone()), Change::GlobalLimit { limit: Some(50) }]);
     (agent.drained, agent.seen_at) = (true, Some(at(9)));
     w.commit([put(&agent), Change::PoolPut(PoolRecord { limit: None, ..pool.clone() })]);
 
     let stored = w.store.load(w.shard).unwrap();
-    assert_eq!(stored.agents, [agent.clone()]);
+    assert_eq!(stored.agents, [agent.clone(), called.clone()]);
     assert_eq!(stored.pools, [PoolRecord { limit: None, ..pool }]);
     assert_eq!(stored.global_limit, Some(50));
+    assert_eq!((w.store.take_aliases(2).unwrap(), w.store.take_aliases(1).unwrap()), (1..3, 3..4));
     assert_eq!((w.reads.agents(soon()).unwrap(), w.reads.pools(soon()).unwrap()), (stored.agents, stored.pools));
     w.commit([Change::AgentRemoved { agent: agent.id }, Change::GlobalLimit { limit: None }]);
     w.refuse([Change::AgentRemoved { agent: agent.id }], 0);
     let stored = w.store.load(w.shard).unwrap();
-    assert_eq!((stored.agents, stored.global_limit), (vec![], None));
+    assert_eq!((stored.agents, stored.global_limit), (vec![called], None));
 }
 
 pub fn gaps_and_notes_are_found_by_their_time(bed: &impl Bed) {

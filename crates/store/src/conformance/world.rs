@@ -86,8 +86,9 @@ impl World {
     pub(super) fn job(&mut self, name: &str) -> JobRecord {
         let bodies = ["rule", "task", "source"].map(|part| format!("{part} of {name}").into_bytes());
         let contents = self.store.intern(&bodies).unwrap();
+        let id = self.id();
         let job = JobRecord {
-            id: JobId(self.id()),
+            id: JobId(id),
             tenant: TenantId(1),
             name: name.into(),
             version: VersionId(self.id()),
@@ -98,6 +99,7 @@ impl World {
             mode: JobMode::Enabled,
             since: T0,
             fired: 0,
+            alias: id as i32,
             changed_by: "ann".into(),
         };
         self.commit([Change::JobPut(Box::new(job.clone()))]);

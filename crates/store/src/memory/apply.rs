@@ -14,8 +14,11 @@ impl State {
         match change {
             Change::Created(created) => self.created(commit, created),
             Change::Withdrawn { row } => self.withdrawn(*row),
-            Change::Placed { row, attempt, target } => self.edit_open(*row, Some(*attempt), |kept| {
+            Change::Placed { row, attempt, target, note } => self.edit_open(*row, Some(*attempt), |kept| {
                 kept.instance.target = *target;
+                if note.is_some() {
+                    kept.instance.why.clone_from(note);
+                }
                 if target.is_some() {
                     kept.instance.state = model::State::Dispatched;
                 }

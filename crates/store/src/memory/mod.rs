@@ -191,6 +191,14 @@ impl Store for MemoryStore {
         Ok(from..inner.state.next_id)
     }
 
+    fn take_aliases(&mut self, count: i32) -> Result<Range<i32>, StoreError> {
+        let mut inner = self.inner.lock();
+        inner.ready()?;
+        let from = inner.state.next_alias.max(1);
+        inner.state.next_alias = from + count.max(0);
+        Ok(from..inner.state.next_alias)
+    }
+
     fn intern(&mut self, bodies: &[Vec<u8>]) -> Result<Vec<ContentId>, StoreError> {
         let mut inner = self.inner.lock();
         inner.ready()?;

@@ -36,6 +36,7 @@ pub(super) struct State {
     pub global_limit: Table<(), Option<u32>>,
     // Never taken back: an id lent stays lent, bytes kept stay kept, and a term only rises.
     pub next_id: i64,
+    pub next_alias: i32,
     pub next_row: i64,
     pub contents: Vec<Vec<u8>>,
     pub content_ids: FxHashMap<Vec<u8>, ContentId>,

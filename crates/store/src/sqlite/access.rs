@@ -8,7 +8,7 @@ use rusqlite::{Connection, OpenFlags, OptionalExtension, Params, Row, params};
 use super::open::connect;
 use super::{Gate, Options, SqliteStore, json};
 use crate::StoreError;
-use crate::access::{Access, JoinToken, SecretHash, Session, Token, User};
+use crate::access::{Access, ExecutorToken, JoinToken, SecretHash, Session, Token, User};
 
 pub struct SqliteAccess {
     conn: Connection,
@@ -159,6 +159,32 @@ impl Access for SqliteAccess {
         // Until the statement has run to its end nothing is deleted for good.
         while rows.next()?.is_some() {}
         Ok(Some(token))
+    }
+
+    fn put_executor_token(&mut self, token: &ExecutorToken) -> Result<i64, StoreError> {
+        self.write(
+            "insert into executor_token (token, tenant, pool, created_at, created_by) values (?1, ?2, ?3, ?4, ?5)",
+            params![token.token, token.tenant.0, token.pool, token.created_at.0, token.created_by],
+        )?;
+        Ok(self.conn.last_insert_rowid())
+    }
+
+    fn executor_tokens(&mut self) -> Result<Vec<ExecutorToken>, StoreError> {
+        let text = "select id, token, tenant, pool, created_at, created_by from executor_token order by id";
+        self.all(text, |row| {
+            Ok(ExecutorToken {
+                id: row.get(0)?,
+                token: row.get(1)?,
+                tenant: TenantId(row.get(2)?),
+                pool: row.get(3)?,
+                created_at: Timestamp(row.get(4)?),
+                created_by: row.get(5)?,
+            })
+        })
+    }
+
+    fn remove_executor_token(&mut self, id: i64) -> Result<bool, StoreError> {
+        Ok(self.write("delete from executor_token where id = ?1", [id])? == 1)
     }
 
     fn put_agent_secret(&mut self, agent: AgentId, hash: &SecretHash) -> Result<(), StoreError> {

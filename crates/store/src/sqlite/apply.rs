@@ -36,10 +36,9 @@ impl<'c> Applying<'c> {
             Change::Created(created) => self.created(created),
             Change::Ended(ended) => self.ended(ended),
             Change::Progress(progress) => self.progressed(progress),
-            Change::Placed { row, attempt, target } => {
-                self.on_row(*row, sql::PLACE_INSTANCE, params![row.id.0, attempt.0, target.map(|t| t.0)], || {
-                    not_open(*attempt)
-                })
+            Change::Placed { row, attempt, target, note } => {
+                let params = params![row.id.0, attempt.0, target.map(|t| t.0), note];
+                self.on_row(*row, sql::PLACE_INSTANCE, params, || not_open(*attempt))
             }
             Change::Withdrawn { row } => self.withdrawn(*row),
             Change::Retried(retried) => self.retried(retried),

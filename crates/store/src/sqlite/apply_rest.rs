@@ -50,6 +50,7 @@ impl Applying<'_> {
             job.since.0,
             count(job.fired),
             job.changed_by,
+            job.alias,
         ])?;
         expect(rows, || "its number belongs to a removed job, another tenant or another shard".into())?;
         if let Some(old) = old_name.filter(|old| *old != job.name) {
@@ -169,6 +170,7 @@ impl Applying<'_> {
     }
 
     pub(super) fn agent_put(&self, agent: &AgentRecord) -> Result<(), Fault> {
+        let (executor, listed) = code::of_agent_kind(agent.kind);
         self.conn.prepare_cached(sql::body(sql::PUT_AGENT))?.execute(params![
             agent.id.0,
             agent.tenant.0,
@@ -180,6 +182,8 @@ impl Applying<'_> {
             agent.joined_at.0,
             agent.seen_at.map(|at| at.0),
             agent.version,
+            executor,
+            listed,
         ])?;
         Ok(())
     }
@@ -192,10 +196,10 @@ impl Applying<'_> {
     pub(super) fn pool_put(&self, pool: &PoolRecord) -> Result<(), Fault> {
         self.conn
             .prepare_cached(
-                "insert into pool (tenant, name, running_max) values (?1, ?2, ?3)
-                 on conflict do update set running_max = excluded.running_max",
+                "insert into pool (tenant, name, running_max, addresses) values (?1, ?2, ?3, ?4)
+                 on conflict do update set running_max = excluded.running_max, addresses = excluded.addresses",
             )?
-            .execute(params![pool.tenant.0, pool.name, pool.limit])?;
+            .execute(params![pool.tenant.0, pool.name, pool.limit, json::list(&pool.addresses)])?;
         Ok(())
     }
 

@@ -3,8 +3,8 @@
 
 use engine::change::{ClaimName, Fate, NoteKind};
 use model::{
-    Actor, AgentId, Cause, Ending, Failure, InstanceId, JobMode, ReportKind, SkipReason, Span, State, Timestamp,
-    Verdict,
+    Actor, AgentId, AgentKind, Cause, Ending, Executor, Failure, InstanceId, JobMode, ReportKind, SkipReason, Span,
+    State, Timestamp, Verdict,
 };
 
 pub(super) trait Code: Sized {
@@ -52,6 +52,7 @@ code! {
         Verdict::Lost = 7,
         Verdict::Undelivered = 8,
         Verdict::Refused = 9,
+        Verdict::Discarded = 10,
     }
     Failure {
         Failure::Exit = 1,
@@ -191,6 +192,22 @@ pub(super) fn orphan(kind: &ReportKind) -> (i64, String) {
 
 pub(super) fn time(micros: Option<i64>) -> Option<Timestamp> {
     micros.map(Timestamp)
+}
+
+/// An agent's kind as two columns.
+pub(super) fn of_agent_kind(kind: AgentKind) -> (Option<i64>, Option<u32>) {
+    match kind {
+        AgentKind::Agent => (None, None),
+        AgentKind::Executor(executor) => {
+            (Some(i64::from(executor.present) + 2 * i64::from(executor.tells_busy)), executor.listed)
+        }
+    }
+}
+
+pub(super) fn agent_kind(executor: Option<i64>, listed: Option<u32>) -> AgentKind {
+    executor.map_or(AgentKind::Agent, |signs| {
+        AgentKind::Executor(Executor { listed, present: signs & 1 != 0, tells_busy: signs & 2 != 0 })
+    })
 }
 
 #[cfg(test)]

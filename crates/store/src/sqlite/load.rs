@@ -114,7 +114,7 @@ fn rest(conn: &Connection, shard: ShardId, stored: &mut Stored) -> rusqlite::Res
             Err(bad) => stored.unreadable.push((None, bad.what)),
         }
     }
-    let mut pools = conn.prepare_cached("select tenant, name, running_max from pool")?;
+    let mut pools = conn.prepare_cached("select tenant, name, running_max, addresses from pool")?;
     stored.pools = pools.query_map([], row::pool)?.collect::<Result<_, _>>()?;
     stored.global_limit = conn
         .query_row("select value from meta where key = 'global_limit'", [], |found| found.get(0))

@@ -131,6 +131,13 @@ impl Store for SqliteStore {
         Ok(until - count..until)
     }
 
+    fn take_aliases(&mut self, count: i32) -> Result<Range<i32>, StoreError> {
+        let _turn = self.gate.lock();
+        let take = "update meta set value = value + ?1 where key = 'next_alias' returning value";
+        let until: i32 = self.conn.query_row(take, [count.max(0)], |row| row.get(0))?;
+        Ok(until - count.max(0)..until)
+    }
+
     fn intern(&mut self, bodies: &[Vec<u8>]) -> Result<Vec<ContentId>, StoreError> {
         self.keep(bodies)
     }

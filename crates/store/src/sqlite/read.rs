@@ -197,7 +197,7 @@ impl Reads for SqliteReads {
 
     fn pools(&self, by: Instant) -> Result<Vec<PoolRecord>, StoreError> {
         self.with(by, |conn| {
-            all(conn, "select tenant, name, running_max from pool order by tenant, name", [], row::pool)
+            all(conn, "select tenant, name, running_max, addresses from pool order by tenant, name", [], row::pool)
         })
     }
 

@@ -77,7 +77,7 @@ fn read_instance(row: &Row) -> Result<Instance, String> {
     })
 }
 
-/// `select id, tenant, name, version, rule, task, source, folder, mode, since, fired, changed_by from job`
+/// `select` of `JOB_COLUMNS` from job
 pub(super) fn job(row: &Row) -> Result<JobRecord, Unreadable> {
     let read = || -> Result<JobRecord, String> {
         Ok(JobRecord {
@@ -93,6 +93,7 @@ pub(super) fn job(row: &Row) -> Result<JobRecord, Unreadable> {
             since: Timestamp(get(row, 9)?),
             fired: get::<i64>(row, 10)?.max(0) as u64,
             changed_by: get(row, 11)?,
+            alias: get(row, 12)?,
         })
     };
     let id = row.get(0).ok().map(JobId);
@@ -100,7 +101,7 @@ pub(super) fn job(row: &Row) -> Result<JobRecord, Unreadable> {
 }
 
 pub(super) const JOB_COLUMNS: &str =
-    "id, tenant, name, version, rule, task, source, folder, mode, since, fired, changed_by";
+    "id, tenant, name, version, rule, task, source, folder, mode, since, fired, changed_by, alias";
 
 /// `select id, job, rule, task, source from job_version`
 pub(super) fn version(row: &Row) -> rusqlite::Result<StoredVersion> {
@@ -127,14 +128,16 @@ pub(super) fn agent(row: &Row) -> Result<AgentRecord, Unreadable> {
             joined_at: Timestamp(get(row, 7)?),
             seen_at: code::time(get(row, 8)?),
             version: get(row, 9)?,
+            kind: code::agent_kind(get(row, 10)?, get(row, 11)?),
         })
     };
     read().map_err(|what| Unreadable { job: None, what: format!("agent {}: {what}", row.get(0).unwrap_or(-1_i64)) })
 }
 
-/// `select tenant, name, running_max from pool`
+/// `select tenant, name, running_max, addresses from pool`
 pub(super) fn pool(row: &Row) -> rusqlite::Result<PoolRecord> {
-    Ok(PoolRecord { tenant: TenantId(row.get(0)?), name: row.get(1)?, limit: row.get(2)? })
+    let addresses = json::read_list(&row.get::<_, String>(3)?).unwrap_or_default();
+    Ok(PoolRecord { tenant: TenantId(row.get(0)?), name: row.get(1)?, limit: row.get(2)?, addresses })
 }
 
 /// `select job, error, at, decided from quarantine`

@@ -99,6 +99,33 @@ pub struct JoinTokenView {
     pub expires_at: Time,
 }
 
+/// A token that XXL-JOB executors show, and are shown.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct XxlTokenBody {
+    /// Only for executors of this application; for all of the tenant if absent.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub pool: Option<String>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct XxlTokenView {
+    pub id: i64,
+    #[schema(required = true)]
+    pub pool: Option<String>,
+    pub created_at: Time,
+    pub created_by: String,
+}
+
+#[derive(Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct XxlTokenCreatedView {
+    pub id: i64,
+    #[schema(required = true)]
+    pub pool: Option<String>,
+    /// What goes into `xxl.job.accessToken` of the executors.
+    pub token: String,
+}
+
 // Secrets are not printed by accident.
 macro_rules! debug_without_secrets {
     ($($name:ident { $($shown:ident),* })*) => {$(
@@ -117,4 +144,5 @@ debug_without_secrets! {
     SessionView { user, expires_at }
     TokenCreatedView { id, name, expires_at }
     JoinTokenView { expires_at }
+    XxlTokenCreatedView { id, pool }
 }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use model::{AgentRecord, AgentState, Load};
+use model::{AgentKind, AgentRecord, AgentState, Load};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
@@ -16,9 +16,24 @@ crate::job::words! {
     }
 }
 
+/// What takes the work.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum AgentKindWord {
+    /// One of ours: it dials in.
+    #[default]
+    Agent,
+    /// An application that is called at the address that is its name.
+    Executor,
+}
+
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct AgentView {
     pub id: i64,
+    // Servers from before there were executors do not say it.
+    #[serde(default)]
+    #[schema(required = true)]
+    pub kind: AgentKindWord,
     pub name: String,
     pub state: AgentStateWord,
     /// Takes no new work.
@@ -53,13 +68,20 @@ pub struct PoolView {
     pub online: u32,
     /// Slots of the agents that are online.
     pub slots: u32,
+    /// Executors that a person listed; empty if they register by themselves.
+    #[serde(default)]
+    #[schema(required = true)]
+    pub addresses: Vec<String>,
 }
 
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct PoolBody {
     /// Instances running in it at once; null for no bound.
     pub limit: Option<u32>,
+    /// The pool's executors, in this order, instead of those that register by themselves.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub addresses: Vec<String>,
 }
 
 /// Instances running at once in the whole installation; null for no bound.
@@ -73,10 +95,20 @@ pub struct LimitBody {
 }
 
 impl AgentView {
+    /// An executor has no load to tell of, only whether it is there.
+    pub fn executor(of: &AgentRecord, is_there: bool) -> AgentView {
+        let state = if is_there { AgentStateWord::Online } else { AgentStateWord::Silent };
+        AgentView { state, ..AgentView::new(of, None) }
+    }
+
     /// `load` is there exactly while the agent is online.
     pub fn new(of: &AgentRecord, load: Option<Load>) -> AgentView {
         AgentView {
             id: of.id.0,
+            kind: match of.kind {
+                AgentKind::Agent => AgentKindWord::Agent,
+                AgentKind::Executor(_) => AgentKindWord::Executor,
+            },
             name: of.name.clone(),
             state: if load.is_some() { AgentStateWord::Online } else { AgentStateWord::Silent },
             drained: of.drained,

@@ -19,6 +19,8 @@ crate::job::words! {
         Lost = Verdict::Lost,
         Undelivered = Verdict::Undelivered,
         Refused = Verdict::Refused,
+        /// The executor had a run of the job already.
+        Discarded = Verdict::Discarded,
     }
 }
 

@@ -33,6 +33,9 @@ pub struct JobView {
     /// Why it is held in quarantine, if it is.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub held: Option<String>,
+    /// The number executors know it by, if it runs on executors.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub xxl_job_id: Option<i32>,
     /// Since when it is as it is.
     pub since: Time,
     pub changed_by: String,
@@ -97,6 +100,12 @@ pub struct TriggerBody {
     #[serde(default, skip_serializing_if = "serde_json::Map::is_empty")]
     #[schema(value_type = Object)]
     pub params: serde_json::Map<String, serde_json::Value>,
+    /// What an executor's handler is given, instead of the job's own; empty is something, too.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub text: Option<String>,
+    /// Only on the agent of this name, or the executor of this address, whatever the route says.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub on: Option<String>,
     /// Told to the task as its planned time; now if absent.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub planned_at: Option<Time>,

@@ -14,9 +14,9 @@ pub mod why;
 
 pub use access::{
     JoinTokenBody, JoinTokenView, SessionBody, SessionView, SetupBody, SetupView, TokenBody, TokenCreatedView,
-    TokenView,
+    TokenView, XxlTokenBody, XxlTokenCreatedView, XxlTokenView,
 };
-pub use agent::{AgentStateWord, AgentView, LimitBody, LoadView, PoolBody, PoolView};
+pub use agent::{AgentKindWord, AgentStateWord, AgentView, LimitBody, LoadView, PoolBody, PoolView};
 pub use apply::{Action, ApplyBody, FieldDiff, FileBody, PlanItem, PlanView};
 pub use attempt::{AttemptView, VerdictWord};
 pub use event::{EventKind, EventView, LogEndView, LogFrameView, LogQuery, LogStream};

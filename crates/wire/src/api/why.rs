@@ -53,6 +53,7 @@ fn kind(why: &Why) -> &'static str {
         Why::NoAgentUp { .. } => "no_agent_up",
         Why::NoAgentNamed { .. } => "no_agent_named",
         Why::NoFreeSlot { .. } => "no_free_slot",
+        Why::Asking { .. } => "asking",
         Why::Retry { .. } => "retry",
         Why::Redelivery { .. } => "redelivery",
         Why::Ordered { .. } => "ordered",

@@ -34,6 +34,27 @@ pub fn name_fault(name: &str) -> Option<&'static str> {
     }
 }
 
+/// The same for a pool, whose name may be an application's: capitals are allowed, and digits alone.
+pub fn pool_name_fault(name: &str) -> Option<&'static str> {
+    let odd = |c: char| !c.is_alphanumeric() && !matches!(c, '_' | '.' | '-');
+    if name.is_empty() {
+        Some("is empty")
+    } else if name.chars().count() > NAME_MAX {
+        Some("is longer than 128 characters")
+    } else if name.contains(odd) {
+        Some("has characters other than letters, digits, '_', '.' and '-'")
+    } else {
+        None
+    }
+}
+
+pub(super) fn pool_name(name: &str, path: &str, faults: &mut Faults) {
+    if let Some(wrong) = pool_name_fault(name) {
+        let hint = "use letters, digits, '_', '.' and '-'";
+        faults.add_hint(Code::BadName, path, format!("the name {:?} {wrong}", clip(name)), hint);
+    }
+}
+
 pub(super) fn name(name: &str, path: &str, faults: &mut Faults) {
     if let Some(wrong) = name_fault(name) {
         let hint = "use lower-case letters, digits, '_', '.' and '-'";

@@ -3,6 +3,7 @@
 
 mod call;
 pub mod check;
+mod executor;
 mod faults;
 mod form;
 mod lines;
@@ -19,6 +20,7 @@ use model::{JobId, JobMode, Rule, Trigger};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
+pub use self::executor::ExecutorForm;
 use self::faults::Faults;
 pub use self::policy::{
     ExclusiveForm, ExclusiveMap, ExclusiveWord, LimitsMap, OverlapForm, OverlapMap, OverlapWord, PoolForm, PoolMap,
@@ -89,6 +91,9 @@ pub struct JobBody {
     pub command: Option<Argv>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub http: Option<HttpForm>,
+    /// A handler of the pool's executors, or a script they are sent.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub executor: Option<ExecutorForm>,
 
     /// Reach the task as environment and, where `args` name them, as arguments.
     #[serde(default, skip_serializing_if = "serde_json::Map::is_empty")]

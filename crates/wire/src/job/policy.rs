@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use model::{Exclusive, Limits, Overlap, PoolRef, Route, Rule, Span};
+use model::{Exclusive, Limits, Overlap, PoolRef, Route, Rule, Span, Targets};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
@@ -39,6 +39,10 @@ pub enum RouteWord {
     LeastFrequentlyUsed,
     /// The agent chosen longest ago for this job.
     LeastRecentlyUsed,
+    /// The first executor that answers when asked.
+    Failover,
+    /// The first executor that says it does not run the job already.
+    BusyOver,
     /// One child instance on every eligible agent, told its index and the total.
     Broadcast,
 }
@@ -103,7 +107,7 @@ form! {
     /// The name of a pool, or a map.
     PoolForm = String | PoolMap, "the name of a pool or a map with name, labels and route";
     /// How an agent is chosen.
-    RouteForm = RouteWord | RouteMap, "first, last, round, random, least_loaded, consistent_hash, least_frequently_used, least_recently_used, broadcast or {fixed: AGENT}";
+    RouteForm = RouteWord | RouteMap, "first, last, round, random, least_loaded, consistent_hash, least_frequently_used, least_recently_used, failover, busy_over, broadcast or {fixed: AGENT}";
     /// What happens when a time comes while earlier instances are open.
     OverlapForm = OverlapWord | OverlapMap, "allow, queue, skip, replace, {allow: N} or {queue: N}";
     /// What happens to an exclusive job when its holder falls silent.
@@ -141,14 +145,16 @@ impl JobBody {
         rule.not_started_by = faults.span("not_started_by", self.not_started_by.as_deref(), some, LONGEST);
         rule.not_finished_by = faults.span("not_finished_by", self.not_finished_by.as_deref(), some, LONGEST);
         let lost_after = faults.span("lost_after", self.lost_after.as_deref(), Span::SECOND, LONGEST);
-        rule.lost_after = lost_after.unwrap_or(rule.lost_after);
+        rule.lost_after = lost_after.unwrap_or_else(|| usual_lost_after(self.executor.is_some()));
         rule.dead_letter = self.dead_letter.unwrap_or(false);
+        self.check_targets(rule, faults);
     }
 
     /// Writes a rule's policies, each in its shortest form, leaving out what is as usual.
     pub(super) fn write_policies(&mut self, rule: &Rule) {
         let usual = Rule::default();
-        self.pool = (rule.pool != usual.pool).then(|| write_pool(&rule.pool));
+        let executors = rule.pool.of == Targets::Executors;
+        self.pool = (rule.pool != usual.pool || executors).then(|| write_pool(&rule.pool));
         self.overlap = (rule.overlap != usual.overlap).then(|| write_overlap(rule.overlap));
         self.exclusive = rule.exclusive.map(write_exclusive);
         self.retry = write_retry(&rule.retry);
@@ -159,9 +165,14 @@ impl JobBody {
             .then_some(LimitsMap { job: rule.limits.job, per_agent: rule.limits.per_agent });
         self.not_started_by = rule.not_started_by.map(|span| span.to_string());
         self.not_finished_by = rule.not_finished_by.map(|span| span.to_string());
-        self.lost_after = (rule.lost_after != usual.lost_after).then(|| rule.lost_after.to_string());
+        self.lost_after = (rule.lost_after != usual_lost_after(executors)).then(|| rule.lost_after.to_string());
         self.dead_letter = rule.dead_letter.then_some(true);
     }
+}
+
+/// How long nobody may know of an attempt before it counts as lost: executors cannot be asked as agents can.
+fn usual_lost_after(executors: bool) -> Span {
+    if executors { Span::MINUTE.saturating_mul(10) } else { Rule::default().lost_after }
 }
 
 fn read_pool(form: &PoolForm, faults: &mut Faults) -> PoolRef {
@@ -171,7 +182,7 @@ fn read_pool(form: &PoolForm, faults: &mut Faults) -> PoolRef {
         PoolForm::Long(map) => ("pool.name", map.clone()),
     };
     if let Some(name) = map.name {
-        check::name(&name, path, faults);
+        check::pool_name(&name, path, faults);
         pool.name = name;
     }
     check::labels(&map.labels, "pool.labels", faults);
@@ -187,6 +198,8 @@ fn read_pool(form: &PoolForm, faults: &mut Faults) -> PoolRef {
             RouteWord::ConsistentHash => Route::ConsistentHash,
             RouteWord::LeastFrequentlyUsed => Route::LeastFrequent,
             RouteWord::LeastRecentlyUsed => Route::LeastRecent,
+            RouteWord::Failover => Route::Failover,
+            RouteWord::BusyOver => Route::BusyOver,
             RouteWord::Broadcast => Route::Broadcast,
         },
         Some(RouteForm::Long(RouteMap::Fixed(agent))) => {
@@ -207,6 +220,8 @@ fn write_pool(pool: &PoolRef) -> PoolForm {
         Route::ConsistentHash => Some(RouteForm::Short(RouteWord::ConsistentHash)),
         Route::LeastFrequent => Some(RouteForm::Short(RouteWord::LeastFrequentlyUsed)),
         Route::LeastRecent => Some(RouteForm::Short(RouteWord::LeastRecentlyUsed)),
+        Route::Failover => Some(RouteForm::Short(RouteWord::Failover)),
+        Route::BusyOver => Some(RouteForm::Short(RouteWord::BusyOver)),
         Route::Broadcast => Some(RouteForm::Short(RouteWord::Broadcast)),
         Route::Fixed(agent) => Some(RouteForm::Long(RouteMap::Fixed(agent.clone()))),
     };

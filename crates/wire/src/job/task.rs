@@ -7,6 +7,7 @@ use utoipa::ToSchema;
 use super::JobBody;
 use super::call::check_call;
 use super::check;
+use super::executor::write_executor;
 use super::faults::{Faults, clip};
 use super::form::form;
 use crate::errors::Code;
@@ -91,7 +92,7 @@ impl JobBody {
         match given.len() {
             1 => {}
             0 => {
-                let hint = "add one of noop: true, sh, python, node, php, powershell, command, http";
+                let hint = "add one of noop: true, sh, python, node, php, powershell, command, http, executor";
                 faults.add_hint(Code::BadTask, "", "nothing says what to run", hint);
             }
             _ => {
@@ -128,6 +129,9 @@ impl JobBody {
         if self.http.is_some() {
             given.push("http");
         }
+        if self.executor.is_some() {
+            given.push("executor");
+        }
         given
     }
 
@@ -151,6 +155,9 @@ impl JobBody {
             };
             check_call(&call, matches!(form, HttpForm::Short(_)), faults);
             return TaskKind::Http(Box::new(call));
+        }
+        if let Some(form) = &self.executor {
+            return self.read_executor(form, faults);
         }
         TaskKind::Noop
     }
@@ -192,6 +199,7 @@ impl JobBody {
                 });
             }
             TaskKind::Command { argv } => self.command = Some(Argv(argv.clone())),
+            TaskKind::Executor { executor } => self.executor = Some(write_executor(executor)),
             TaskKind::Http(call) => {
                 let plain = **call == HttpCall::get(call.url.clone());
                 self.http =

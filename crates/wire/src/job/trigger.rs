@@ -99,6 +99,9 @@ trigger_maps! {
         job: String,
         #[serde(skip_serializing_if = "Option::is_none")]
         on: Option<OnWord>,
+        /// Of a broadcast, after each shard instead of after all.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        each: bool,
     }
 }
 
@@ -112,7 +115,7 @@ form! {
     /// An RFC 3339 instant, or a map.
     OnceForm = String | OnceMap, "an instant or a map with at";
     /// A job to follow when it succeeds, or a map.
-    AfterForm = String | AfterMap, "the name of a job or a map with job and on";
+    AfterForm = String | AfterMap, "the name of a job or a map with job, on and each";
     /// A rule, or a map with a grace.
     MisfireForm = MisfireWord | MisfireMap, "skip, once, all or a map with rule and grace";
     /// `quartz` for exactly what Quartz does, or a map.

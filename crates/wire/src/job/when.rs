@@ -108,12 +108,12 @@ impl JobBody {
             return ("once", When::Once { at }, modifiers);
         }
         if let Some(form) = &self.after {
-            let (path, name, on, modifiers) = match form {
-                AfterForm::Short(name) => ("after", name, None, Modifiers::default()),
-                AfterForm::Long(map) => ("after.job", &map.job, map.on, map.modifiers()),
+            let (path, name, (on, each), modifiers) = match form {
+                AfterForm::Short(name) => ("after", name, (None, false), Modifiers::default()),
+                AfterForm::Long(map) => ("after.job", &map.job, (map.on, map.each), map.modifiers()),
             };
             let on = on.map_or(On::Success, On::from);
-            return ("after", When::After { job: follow(name, path, resolve, faults), on }, modifiers);
+            return ("after", When::After { job: follow(name, path, resolve, faults), on, each }, modifiers);
         }
         ("manual", When::Manual, Modifiers::default())
     }
@@ -156,13 +156,13 @@ impl JobBody {
                     false => OnceForm::Long(OnceMap { at, ..OnceMap::default() }.with(modifiers)),
                 });
             }
-            When::After { job, on } => {
+            When::After { job, on, each } => {
                 let job = name_of(*job);
-                let short = plain && *on == On::Success;
+                let short = plain && *on == On::Success && !each;
                 let on = (*on != On::Success).then(|| (*on).into());
                 self.after = Some(match short {
                     true => AfterForm::Short(job),
-                    false => AfterForm::Long(AfterMap { job, on, ..AfterMap::default() }.with(modifiers)),
+                    false => AfterForm::Long(AfterMap { job, on, each: *each, ..AfterMap::default() }.with(modifiers)),
                 });
             }
         }

@@ -6,7 +6,10 @@ use axum::Json;
 use axum::extract::{ConnectInfo, State};
 use axum::http::{HeaderMap, StatusCode, header};
 use axum::response::IntoResponse;
-use wire::api::{Page, SessionBody, SetupBody, SetupView, TokenBody, TokenCreatedView, TokenView};
+use wire::api::{
+    Page, SessionBody, SetupBody, SetupView, TokenBody, TokenCreatedView, TokenView, XxlTokenBody, XxlTokenCreatedView,
+    XxlTokenView,
+};
 
 use super::super::endpoint::*;
 use super::super::guard::{COOKIE, Caller};
@@ -66,5 +69,26 @@ pub(crate) async fn create_token(
 
 pub(crate) async fn revoke_token(_: Caller<TokenRevoke>, State(desk): State<Desk>, Named(id): Named<i64>) -> Nothing {
     desk.revoke_token(id).await?;
+    Ok(StatusCode::NO_CONTENT)
+}
+
+pub(crate) async fn xxl_tokens(_: Caller<XxlTokenList>, State(desk): State<Desk>) -> Answer<Page<XxlTokenView>> {
+    Ok(Json(desk.list_xxl_tokens().await?))
+}
+
+pub(crate) async fn create_xxl_token(
+    who: Caller<XxlTokenCreate>,
+    State(desk): State<Desk>,
+    Body(body): Body<XxlTokenBody>,
+) -> Created<XxlTokenCreatedView> {
+    Ok(created(desk.create_xxl_token(who.tenant(), body, who.actor()).await?))
+}
+
+pub(crate) async fn revoke_xxl_token(
+    _: Caller<XxlTokenRevoke>,
+    State(desk): State<Desk>,
+    Named(id): Named<i64>,
+) -> Nothing {
+    desk.revoke_xxl_token(id).await?;
     Ok(StatusCode::NO_CONTENT)
 }

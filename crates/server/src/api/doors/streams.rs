@@ -1,5 +1,7 @@
 //! Doors that stay open: events as they are committed, a log as it is written.
 
+use std::time::Duration;
+
 use axum::body::Body;
 use axum::extract::State;
 use axum::http::{HeaderMap, header};
@@ -19,6 +21,8 @@ use crate::ops::event::Teller;
 use crate::ops::log::{LAST_WORDS, Subject, Watcher};
 use crate::ops::{Desk, Refused};
 
+/// How often an executor is asked for more of a log.
+const LOOK_EVERY: Duration = Duration::from_secs(1);
 /// Commits taken off the ring at a time.
 const COMMITS: usize = 16;
 
@@ -85,7 +89,7 @@ pub(crate) async fn log(
         let from = sse::last_seen(&headers)?.map_or(0, |seen| seen.saturating_add(1));
         return Ok(sse::answer(desk.stop.clone(), |outlet| follow(desk, subject, from, outlet)).into_response());
     }
-    let first = desk.log_chunk(subject.attempt, 0).await?;
+    let first = desk.log_chunk(subject, 0).await?;
     if desk.log_is_gone(subject, &first).await? {
         let detail = format!("the output of attempt {} is not kept any more", subject.attempt);
         return Err(Problem::new(Code::NoLog, detail).into());
@@ -105,7 +109,7 @@ fn text(
         let Some(chunk) = chunk.filter(|chunk| !chunk.frames.is_empty()) else { return Ok(None) };
         let mut piece = Vec::new();
         chunk.frames.iter().for_each(|frame| renderer.push(frame, &mut piece));
-        let next = desk.log_chunk(subject.attempt, chunk.next).await;
+        let next = desk.log_chunk(subject, chunk.next).await;
         let next = next.map_err(|refused| std::io::Error::other(refused.0.detail.clone()))?;
         Ok(Some((piece, (desk, renderer, Some(next)))))
     })
@@ -119,7 +123,7 @@ async fn follow(desk: Desk, subject: Subject, mut from: u64, outlet: Outlet) -> 
     let mut last_words = std::pin::pin!(tokio::time::sleep(LAST_WORDS));
     let mut waited = false;
     loop {
-        let chunk = desk.log_chunk(subject.attempt, from).await.map_err(|_| ReaderGone)?;
+        let chunk = desk.log_chunk(subject, from).await.map_err(|_| ReaderGone)?;
         if !chunk.frames.is_empty() {
             send_frames(&outlet, &chunk).await?;
             from = chunk.next;
@@ -132,6 +136,8 @@ async fn follow(desk: Desk, subject: Subject, mut from: u64, outlet: Outlet) -> 
         }
         tokio::select! {
             more = tail.changed() => if !more { return Ok(()) },
+            // Nobody tells when an executor has written more.
+            () = tokio::time::sleep(LOOK_EVERY), if subject.rolled.is_some() => {}
             () = watcher.changed(), if over.is_none() => {
                 over = desk.log_over(subject).await.map_err(|_| ReaderGone)?;
                 last_words.as_mut().reset(tokio::time::Instant::now() + LAST_WORDS);

@@ -1,5 +1,5 @@
 -- list_jobs.sql: a page of jobs by name.
-select id, tenant, name, version, rule, task, source, folder, mode, since, fired, changed_by
+select id, tenant, name, version, rule, task, source, folder, mode, since, fired, changed_by, alias
 from job
 where removed_at is null and (name, id) > (?1, ?2)
     and (?3 is null or tenant = ?3)

@@ -1,0 +1,155 @@
+//! Where executors come in: `/api/*` beside our own API, under the root and under the names admins are usually found by.
+//! Whatever happens the answer is HTTP 200 with a code in its body, because some executors die of anything else.
+
+use axum::body::{Body, to_bytes};
+use axum::extract::{Request, State};
+use axum::http::{HeaderMap, HeaderValue, Method, header};
+use axum::middleware::Next;
+use axum::response::{IntoResponse, Response};
+use engine::{Command, Reply, Scope};
+use model::{Actor, AttemptId, Outcome, Report, ReportKind, Timestamp, Verdict};
+use wire::xxl::{BadBody, Callback, Dialect, callbacks, code, refusal, registration, success};
+
+use super::tokens::Shut;
+use crate::ops::Desk;
+
+/// The usual context path.
+const CONTEXT: &str = "/xxl-job-admin";
+const BODY_MAX: usize = 16 << 20;
+/// As much of a result's text as is kept.
+const MESSAGE_MAX: usize = 15_000;
+
+/// Takes what is for executors; everything else goes on.
+pub(crate) async fn take(State(desk): State<Desk>, request: Request, next: Next) -> Response {
+    match call_of(request.uri().path(), desk.config.xxl_prefix.as_deref()) {
+        Some(call) => {
+            let body = serve(&desk, &call, request).await.unwrap_or_else(|why| refusal(&why));
+            let kind = [(header::CONTENT_TYPE, HeaderValue::from_static("application/json;charset=UTF-8"))];
+            (kind, Body::from(body)).into_response()
+        }
+        None => next.run(request).await,
+    }
+}
+
+/// The name of the call, if the path is one of theirs. Slashes may be doubled, and one may be at the end.
+fn call_of(path: &str, prefix: Option<&str>) -> Option<String> {
+    let parts: Vec<&str> = pieces(path).collect();
+    [Some(""), Some(CONTEXT), prefix].into_iter().flatten().find_map(|context| {
+        let mut rest = parts.as_slice();
+        for piece in pieces(context) {
+            rest = rest.split_first().filter(|(first, _)| **first == piece)?.1;
+        }
+        match rest {
+            ["api", call @ ..] if call.first() != Some(&"v1") => Some(call.join("/")),
+            _ => None,
+        }
+    })
+}
+
+fn pieces(path: &str) -> impl Iterator<Item = &str> {
+    path.split('/').filter(|piece| !piece.is_empty())
+}
+
+async fn serve(desk: &Desk, call: &str, request: Request) -> Result<String, String> {
+    if request.method() != Method::POST {
+        return Err("invalid request, HttpMethod not support.".into());
+    }
+    if call.is_empty() {
+        return Err("invalid request, uri-mapping empty.".into());
+    }
+    let executors = &desk.executors;
+    let shown = token(request.headers()).map(str::to_owned);
+    let scope = executors.tokens().open(shown.as_deref()).map_err(|shut| match shut {
+        Shut::Wrong => "The access token is wrong.".to_string(),
+        Shut::Off => "XXL-JOB is not switched on here: start the server with --xxl-token-file, or make a token with \
+                      `duly xxl-token create`."
+            .into(),
+    })?;
+    let dialect = if request.headers().contains_key("xxl-job-appname") { Dialect::Trigger } else { Dialect::Run };
+    let body =
+        to_bytes(request.into_body(), BODY_MAX).await.map_err(|error| format!("the body cannot be read: {error}"))?;
+    let bad = |error: BadBody| match error {
+        BadBody::NotJson(_) if body.iter().all(u8::is_ascii_whitespace) => "invalid request, requestBody empty.".into(),
+        other => other.to_string(),
+    };
+    match call {
+        "registry" => executors.heard(&scope, registration(&body).map_err(bad)?, dialect).await?,
+        "registryRemove" => executors.left(&scope, &registration(&body).map_err(bad)?)?,
+        "callback" => settle(desk, scope, callbacks(&body).map_err(bad)?).await?,
+        other => return Err(format!("invalid request, uri-mapping({other}) not found.")),
+    }
+    Ok(success())
+}
+
+fn token(headers: &HeaderMap) -> Option<&str> {
+    let named = |name: &str| headers.get(name).and_then(|value| value.to_str().ok()).filter(|token| !token.is_empty());
+    named("xxl-job-access-token").or_else(|| named("xxl-rpc-access-token"))
+}
+
+/// Answered when it is on disk, and no sooner: an executor forgets what was acknowledged.
+async fn settle(desk: &Desk, scope: Scope, callbacks: Vec<Callback>) -> Result<(), String> {
+    if callbacks.is_empty() {
+        return Ok(());
+    }
+    let now = desk.clock.now();
+    let reports = callbacks.into_iter().map(|callback| report(callback, now)).collect();
+    let asked = desk.shard.ask(Actor::system(), Command::Callback { scope, reports }).await;
+    match asked.map_err(|error| error.to_string())? {
+        Reply::CalledBack { foreign, .. } if foreign > 0 => {
+            tracing::warn!(foreign, "somebody called back runs that are not its own; nothing came of it");
+            Ok(())
+        }
+        _ => Ok(()),
+    }
+}
+
+fn report(callback: Callback, now: Timestamp) -> Report {
+    let verdict = match callback.code {
+        code::SUCCESS => Verdict::Succeeded,
+        code::TIMEOUT => Verdict::TimedOut,
+        _ => Verdict::Failed,
+    };
+    let mut outcome = Outcome::of(verdict, clipped(callback.message), now);
+    outcome.exit_code = i32::try_from(callback.code).ok();
+    outcome.message = outcome.message.filter(|message| !message.is_empty());
+    let kind = ReportKind::Ended(Box::new(outcome));
+    Report { attempt: AttemptId(callback.log_id), seq: u32::MAX, kind }
+}
+
+fn clipped(text: String) -> String {
+    match text.char_indices().nth(MESSAGE_MAX) {
+        Some((at, _)) => format!("{}… (cut at {MESSAGE_MAX} characters)", &text[..at]),
+        None => text,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn executors_find_the_door_under_every_name_it_has() {
+        let call = |path: &str| call_of(path, Some("/jobs/admin/"));
+        for path in [
+            "/api/registry",
+            "//api/registry",
+            "/api/registry/",
+            "/xxl-job-admin/api/registry",
+            "/xxl-job-admin//api//registry",
+            "/jobs/admin/api/registry",
+        ] {
+            assert_eq!(call(path).as_deref(), Some("registry"), "{path}");
+        }
+        assert_eq!(call("/api/").as_deref(), Some(""));
+        for path in ["/api/v1/jobs", "/", "/ui", "/jobs/api/registry", "/xxl-job-admin", "/apis/registry"] {
+            assert_eq!(call(path), None, "{path}");
+        }
+    }
+
+    #[test]
+    fn a_long_text_is_cut_at_a_character() {
+        let cut = clipped("长".repeat(20_000));
+        assert!(cut.starts_with("长长") && cut.ends_with("(cut at 15000 characters)"));
+        assert_eq!(clipped("short".into()), "short");
+    }
+}

@@ -1,0 +1,131 @@
+//! What the signs say about an attempt that an executor had and does not talk about. Pure: signs in, a conclusion out.
+//! Nothing is concluded from silence.
+
+use model::{Span, Timestamp};
+
+/// What is known of an attempt when it is looked at.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Signs {
+    pub now: Timestamp,
+    pub ordered_at: Timestamp,
+    /// The executor once said that it has it.
+    pub taken: bool,
+    /// What it says of the job now; none if it did not answer.
+    pub idle: Option<bool>,
+    /// Its word for idle is worth something.
+    pub honest: bool,
+    /// It has no log of the attempt; none if it keeps none, or did not say.
+    pub logless: Option<bool>,
+    /// Since when it has said idle, whenever asked.
+    pub idle_since: Option<Timestamp>,
+    /// When it came back after nobody listened at its address: another process since.
+    pub restarted_at: Option<Timestamp>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Conclusion {
+    Wait,
+    /// It never got there, so it may be sent.
+    NeverCame,
+    /// It was there, is not any more, and how it ended will not be told.
+    Gone,
+    Restarted,
+}
+
+/// What was sent by a process that is gone since may take a moment to arrive.
+const ARRIVES_WITHIN: Span = Span::secs(5);
+
+pub(super) fn conclude(signs: Signs, guard: Span) -> Conclusion {
+    let guard_over = |since: Timestamp| signs.now - since >= guard;
+    if let Some(at) = signs.restarted_at.filter(|at| signs.ordered_at < *at) {
+        return if guard_over(at) { Conclusion::Restarted } else { Conclusion::Wait };
+    }
+    if signs.idle != Some(true) {
+        return Conclusion::Wait;
+    }
+    let arrived = signs.now - signs.ordered_at >= ARRIVES_WITHIN.min(guard);
+    if !signs.taken && signs.logless == Some(true) && arrived {
+        return Conclusion::NeverCame;
+    }
+    match signs.idle_since {
+        Some(since) if signs.honest && guard_over(since) => Conclusion::Gone,
+        Some(_) | None => Conclusion::Wait,
+    }
+}
+
+/// Whether a page of log is an executor's way to say that there is none.
+pub(super) fn says_no_log(text: &str) -> bool {
+    text.contains("logFile not exists")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const GUARD: Span = Span::secs(45);
+
+    fn at(seconds: i64) -> Timestamp {
+        Timestamp::from_secs(1_000 + seconds)
+    }
+
+    fn signs() -> Signs {
+        Signs {
+            now: at(60),
+            ordered_at: at(0),
+            taken: true,
+            idle: Some(true),
+            honest: true,
+            logless: None,
+            idle_since: Some(at(10)),
+            restarted_at: None,
+        }
+    }
+
+    fn judge(change: impl Fn(&mut Signs)) -> Conclusion {
+        let mut signs = signs();
+        change(&mut signs);
+        conclude(signs, GUARD)
+    }
+
+    #[test]
+    fn idle_for_long_enough_is_gone_if_its_word_is_worth_something() {
+        assert_eq!(judge(|_| {}), Conclusion::Gone);
+        assert_eq!(judge(|s| s.idle_since = Some(at(20))), Conclusion::Wait, "a result may be under way");
+        assert_eq!(judge(|s| s.honest = false), Conclusion::Wait);
+        assert_eq!(judge(|s| s.idle = Some(false)), Conclusion::Wait);
+        assert_eq!(judge(|s| s.idle = None), Conclusion::Wait, "silence is no sign");
+    }
+
+    #[test]
+    fn what_it_has_no_log_of_and_never_took_can_be_sent() {
+        let unread = |s: &mut Signs| {
+            s.taken = false;
+            s.honest = false;
+            s.logless = Some(true);
+        };
+        assert_eq!(judge(unread), Conclusion::NeverCame);
+        let soon = |s: &mut Signs| {
+            unread(s);
+            s.now = at(3);
+        };
+        assert_eq!(judge(soon), Conclusion::Wait, "it may still arrive");
+        let busy = |s: &mut Signs| {
+            unread(s);
+            s.idle = Some(false);
+        };
+        assert_eq!(judge(busy), Conclusion::Wait, "it may be in its queue, where it has no log yet");
+        let logged = |s: &mut Signs| {
+            unread(s);
+            s.logless = Some(false);
+        };
+        assert_eq!(judge(logged), Conclusion::Wait);
+    }
+
+    #[test]
+    fn a_restarted_executor_has_lost_what_the_earlier_one_ran() {
+        let back = |seconds: i64| move |s: &mut Signs| (s.restarted_at, s.idle) = (Some(at(seconds)), None);
+        assert_eq!(judge(back(10)), Conclusion::Restarted);
+        assert_eq!(judge(back(30)), Conclusion::Wait, "what it kept on disk may still be told");
+        assert_eq!(judge(back(-5)), Conclusion::Wait, "it was ordered after that");
+    }
+}

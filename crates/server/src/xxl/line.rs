@@ -1,0 +1,179 @@
+//! The way to one executor: what waits to be sent to it, and the connections it is sent over. There are as many of these
+//! as its answers are slow, up to a bound, so that it delays only itself.
+
+use std::collections::{HashMap, HashSet, VecDeque};
+use std::sync::Arc;
+use std::time::Duration;
+
+use engine::Order;
+use model::{AgentId, AttemptId, Timestamp};
+use parking_lot::Mutex;
+use tokio::sync::Notify;
+use wire::xxl::{Address, Dialect};
+
+use super::connection::{CallError, Connection, call};
+use super::http::{Headers, Response, request};
+
+/// Connections to one executor.
+const CONNECTIONS_MAX: usize = 64;
+/// A connection nothing was sent over for this long is closed.
+const QUIET_MAX: Duration = Duration::from_secs(15);
+/// How long it may take to answer a question.
+pub(super) const ANSWER_WITHIN: Duration = Duration::from_secs(3);
+
+pub(super) struct Line {
+    pub id: AgentId,
+    pub address: Address,
+    pub headers: Headers,
+    state: Mutex<State>,
+    wake: Notify,
+}
+
+#[derive(Default)]
+struct State {
+    waiting: VecDeque<Order>,
+    workers: usize,
+    resting: usize,
+    dialect: Dialect,
+    /// Nobody listened at its address when it was last called.
+    was_refused: bool,
+    /// A loop that tries to reach it is under way.
+    probing: bool,
+    restarted_at: Option<Timestamp>,
+    /// Since when it says idle about what it should have.
+    idle_since: HashMap<AttemptId, Timestamp>,
+    /// It is being asked about what it has.
+    inspecting: bool,
+}
+
+impl Line {
+    pub(super) fn new(id: AgentId, address: Address, headers: Headers, dialect: Dialect) -> Line {
+        let state = State { dialect, ..State::default() };
+        Line { id, address, headers, state: Mutex::new(state), wake: Notify::new() }
+    }
+
+    /// Puts orders in line; true for each worker that has to be started for them.
+    pub(super) fn push(&self, orders: Vec<Order>) -> usize {
+        let mut state = self.state.lock();
+        let more = orders.len();
+        state.waiting.extend(orders);
+        let wanted = state.waiting.len().saturating_sub(state.resting);
+        let fresh = wanted.min(CONNECTIONS_MAX - state.workers);
+        state.workers += fresh;
+        let woken = state.resting.min(more);
+        drop(state);
+        for _ in 0..woken {
+            self.wake.notify_one();
+        }
+        fresh
+    }
+
+    /// The next in line; none when it has been quiet for long enough: then the worker is gone.
+    pub(super) async fn next(&self) -> Option<Order> {
+        loop {
+            {
+                let mut state = self.state.lock();
+                if let Some(order) = state.waiting.pop_front() {
+                    return Some(order);
+                }
+                state.resting += 1;
+            }
+            let woken = tokio::time::timeout(QUIET_MAX, self.wake.notified()).await;
+            let mut state = self.state.lock();
+            state.resting -= 1;
+            if woken.is_err() && state.waiting.is_empty() {
+                state.workers -= 1;
+                return None;
+            }
+        }
+    }
+
+    /// Takes an order out of the line that nobody has begun to send.
+    pub(super) fn take_back(&self, attempt: AttemptId) -> Option<Order> {
+        let mut state = self.state.lock();
+        let at = state.waiting.iter().position(|order| order.attempt == attempt)?;
+        state.waiting.remove(at)
+    }
+
+    /// Everything that waits, because it cannot be sent.
+    pub(super) fn take_all(&self) -> Vec<Order> {
+        self.state.lock().waiting.drain(..).collect()
+    }
+
+    pub(super) fn dialect(&self) -> Dialect {
+        self.state.lock().dialect
+    }
+
+    pub(super) fn speak(&self, dialect: Dialect) {
+        self.state.lock().dialect = dialect;
+    }
+
+    /// A call did not get through. True: somebody should try until one does.
+    pub(super) fn lost(&self, refused: bool) -> bool {
+        let mut state = self.state.lock();
+        state.was_refused |= refused;
+        !std::mem::replace(&mut state.probing, true)
+    }
+
+    pub(super) fn stop_probing(&self) {
+        self.state.lock().probing = false;
+    }
+
+    /// It is there again. Where nobody listened, another process does now.
+    pub(super) fn found(&self, now: Timestamp) {
+        let mut state = self.state.lock();
+        if std::mem::take(&mut state.was_refused) {
+            state.restarted_at = Some(now);
+        }
+    }
+
+    pub(super) fn restarted_at(&self) -> Option<Timestamp> {
+        self.state.lock().restarted_at
+    }
+
+    /// Since when it has said idle about this attempt; a word for busy forgets it.
+    pub(super) fn idle_since(&self, attempt: AttemptId, idle: bool, now: Timestamp) -> Option<Timestamp> {
+        let mut state = self.state.lock();
+        if idle {
+            return Some(*state.idle_since.entry(attempt).or_insert(now));
+        }
+        state.idle_since.remove(&attempt);
+        None
+    }
+
+    /// Only these are still of interest.
+    pub(super) fn retain_idle(&self, open: &HashSet<AttemptId>) {
+        self.state.lock().idle_since.retain(|attempt, _| open.contains(attempt));
+    }
+
+    pub(super) fn begin_inspection(&self) -> bool {
+        !std::mem::replace(&mut self.state.lock().inspecting, true)
+    }
+
+    pub(super) fn end_inspection(&self) {
+        self.state.lock().inspecting = false;
+    }
+
+    /// A question that may be asked twice without harm: a connection that was closed meanwhile is opened anew.
+    pub(super) async fn ask(&self, what: &str, body: &str) -> Result<Response, CallError> {
+        let request = request(&self.address, what, &self.headers, body);
+        let first = call(&mut None, &self.address, &request, ANSWER_WITHIN).await;
+        match first {
+            Err(CallError::Unanswered(_)) => call(&mut None, &self.address, &request, ANSWER_WITHIN).await,
+            answered => answered,
+        }
+    }
+
+    /// A call that must not be repeated.
+    pub(super) async fn call_once(
+        &self,
+        kept: &mut Option<Connection>,
+        what: &str,
+        body: &str,
+        within: Duration,
+    ) -> Result<Response, CallError> {
+        call(kept, &self.address, &request(&self.address, what, &self.headers, body), within).await
+    }
+}
+
+pub(super) type Lines = HashMap<AgentId, Arc<Line>>;
