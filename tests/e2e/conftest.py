@@ -70,9 +70,9 @@ def xxl(tmp_path_factory, request):
     one = Duly(tmp_path_factory.mktemp("xxl"), env=getattr(request.module, "XXL_ENV", None)).setup()
     token = one.root / "xxl-token"
     token.write_text(TOKEN + "\n")
-    one.door = Door(one.url, TOKEN)
+    one.door, one.flags = Door(one.url, TOKEN), ("--xxl-token-file", token, *getattr(request.module, "XXL_FLAGS", ()))
     try:
-        yield one.up("--xxl-token-file", token, *getattr(request.module, "XXL_FLAGS", ()))
+        yield one.up(*one.flags)
     finally:
         one.stop()
 

@@ -26,10 +26,17 @@ class Reply:
     line_end: str = "\r\n"
     close: bool = False
     """Ends the connection after this answer, and says so."""
+    drop: bool = False
+    """Ends it, and says that it will not."""
     hold: threading.Event | None = None
     """The answer leaves only once this is set."""
 
+    raw: bytes | None = None
+    """The whole answer, head and all, as it stands."""
+
     def bytes(self) -> bytes:
+        if self.raw is not None:
+            return self.raw
         body = self.body if isinstance(self.body, bytes) else json.dumps(self.body, ensure_ascii=False).encode()
         head = [f"HTTP/1.1 {self.status} {'OK' if self.status == 200 else 'Odd'}", f"Content-Type: {self.kind}",
                 f"Content-Length: {len(body)}", f"Connection: {'close' if self.close else 'keep-alive'}", "", ""]
@@ -179,6 +186,10 @@ class Executor:
         assert answer.code == 200, answer
         return answer
 
+    def finish_by_itself(self, run: dict):
+        """As `result` says; told again until the admin has taken it, as real ones do."""
+        threading.Thread(target=self._finish, args=(run,), daemon=True).start()
+
     # ---- what it is told
 
     def on(self, call: str, *replies):
@@ -251,11 +262,10 @@ class Executor:
             reply.hold.wait(60)
         link.sendall(reply.bytes())
         if name in ("run", "trigger") and self.result and reply.is_yes():
-            threading.Thread(target=self._finish, args=(call.json(),), daemon=True).start()
-        return not reply.close
+            self.finish_by_itself(call.json())
+        return not (reply.close or reply.drop)
 
     def _finish(self, run: dict):
-        """As real ones do: a result the admin has not taken is told again."""
         result = self.result(run) if callable(self.result) else self.result
         if result is None:
             return
