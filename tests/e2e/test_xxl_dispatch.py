@@ -6,7 +6,7 @@ import pytest
 
 from harness import eventually
 from xxl_door import TOKEN_HEADER
-from xxl_stub import BUSY, HANG_UP, Reply, held, ok, refuse
+from xxl_stub import BUSY, HANG_UP, NO_LOG, Reply, held, ok, refuse
 
 GUARD = 1.5  # seconds; 45 outside tests
 XXL_ENV = {"DULY_XXL_GUARD_MS": str(int(GUARD * 1000))}
@@ -165,16 +165,25 @@ def test_an_order_without_an_answer_is_uncertain_and_never_repeated(xxl, executo
 
 
 def test_an_order_that_left_no_trace_is_sent_after_all(xxl, executor):
-    """The executor is idle and has no log of it: it never had it. Known, not guessed, so that it costs no retry."""
-    stub = executor().on("run", HANG_UP, ok()).register(every=10)
+    """An executor that was seen busy and seen to keep logs is idle and has no log of it: it never had it. Known, not
+    guessed, so that it costs no retry."""
+    stub = executor().on("run", ok(), HANG_UP, ok()).on("idleBeat", BUSY).register(every=10)
+    page = Reply({"code": 200, "content": {"fromLineNum": 1, "toLineNum": 1, "logContent": "began\n", "isEnd": False}})
     xxl.apply(stub.job(stub.app))
+    earlier = xxl.trigger(stub.app)
+    first = stub.run(1)
+    stub.on("log", lambda call: page if call.json()["logId"] == first["logId"] else NO_LOG)
+    eventually(lambda: stub.to("idleBeat"), "it is asked, and busy")
+    assert "began" in xxl.run("log", earlier).stdout
+    stub.on("idleBeat", ok()).finish(first, 200)
+    xxl.ended(earlier)
     instance = xxl.trigger(stub.app)
-    stub.finish(stub.run(2, within=GUARD * 20), 200, "at last")
+    lost = stub.run(2)
+    stub.finish(stub.run(3, within=GUARD * 20), 200, "at last")
     seen = xxl.ended(instance)
     assert (seen["state"], seen["message"]) == ("succeeded", "at last"), seen
-    [asked] = [call.json() for call in stub.to("log")][:1]
-    first = stub.run(1)
-    assert (asked["logId"], asked["logDateTim"], asked["logDateTime"]) == (first["logId"], first["logDateTime"], first["logDateTime"])
+    asked = next(call.json() for call in stub.to("log") if call.json()["logId"] == lost["logId"])
+    assert asked["logDateTim"] == asked["logDateTime"] == lost["logDateTime"]
 
 
 def test_a_refused_connection_moves_on_at_once(xxl, executor):
