@@ -10,6 +10,7 @@ mod runs;
 mod short_slice;
 mod suites;
 mod table;
+mod xxl;
 
 use std::path::PathBuf;
 
@@ -55,6 +56,24 @@ enum Role {
         #[arg(long)]
         dir: PathBuf,
     },
+    /// An executor that runs nothing; started by a suite.
+    #[command(hide = true)]
+    XxlStub {
+        #[arg(long)]
+        dir: PathBuf,
+        #[arg(long)]
+        admin: String,
+        #[arg(long)]
+        ack_ms: u64,
+    },
+    /// The bare admin; started by a suite.
+    #[command(hide = true)]
+    XxlBare {
+        #[arg(long)]
+        dir: PathBuf,
+        #[arg(long)]
+        load: floor::Load,
+    },
     /// Starts shells and nothing else.
     #[command(hide = true)]
     FloorSpawn {
@@ -98,6 +117,8 @@ fn main() -> anyhow::Result<()> {
         }
         Role::FloorServer { dir, load } => floor::server::run(&dir, load),
         Role::FloorAgent { dir } => floor::agent::run(&dir),
+        Role::XxlStub { dir, admin, ack_ms } => xxl::stub::run(&dir, &admin, std::time::Duration::from_millis(ack_ms)),
+        Role::XxlBare { dir, load } => xxl::bare::run(&dir, load),
         Role::FloorSpawn { seconds } => suites::processes::bare_spawn(seconds),
         Role::FloorSelect { database } => suites::schedules::bare_select(&database),
     }

@@ -54,6 +54,23 @@ impl Product {
         Product::meet(server, dir.join("data"), token)
     }
 
+    /// The same at a given address, told more.
+    pub(crate) fn server_at(
+        duly: &Path,
+        dir: &Path,
+        token: String,
+        url: &str,
+        told: &[&str],
+    ) -> anyhow::Result<Product> {
+        let listen = url.trim_start_matches("http://");
+        let server = spawn(duly, dir, &[&["server", "--listen", listen], told].concat())?;
+        Product::meet(server, dir.join("data"), token)
+    }
+
+    pub(crate) fn url(&self) -> String {
+        std::fs::read_to_string(self.data.join("server-url")).unwrap_or_default()
+    }
+
     fn meet(mut server: Child, data: PathBuf, token: String) -> anyhow::Result<Product> {
         let written = data.join("server-url");
         measure::wait_for("the server", Duration::from_secs(120), || {
@@ -148,7 +165,11 @@ fn spawn(duly: &Path, dir: &Path, role: &[&str]) -> anyhow::Result<Child> {
     let _ = std::fs::remove_file(data.join("server-url"));
     let log = std::fs::OpenOptions::new().create(true).append(true).open(log_of(&data))?;
     let mut command = Command::new(duly);
-    command.arg(role[0]).arg("--data").arg(&data).args(["--listen", "127.0.0.1:0", "--log", "warn"]).args(&role[1..]);
+    command.arg(role[0]).arg("--data").arg(&data).args(["--log", "warn"]);
+    if !role.contains(&"--listen") {
+        command.args(["--listen", "127.0.0.1:0"]);
+    }
+    command.args(&role[1..]);
     Ok(command.stdin(Stdio::null()).stdout(log.try_clone()?).stderr(log).spawn()?)
 }
 

@@ -10,7 +10,7 @@ pub(crate) mod agent;
 mod generate;
 mod log_mover;
 pub(crate) mod server;
-mod writer;
+pub(crate) mod writer;
 
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};

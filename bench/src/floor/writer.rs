@@ -19,7 +19,7 @@ const ORDERS_MAX: usize = 500;
 
 /// As wide as the product's row of a plain run, when it is made and when it has ended; `rest` stands for the columns a
 /// plain run leaves empty.
-const SCHEMA: &str = "
+pub(crate) const SCHEMA: &str = "
     create table run (
         id integer primary key, job integer not null, version integer not null, planned integer not null,
         part integer not null, state integer not null, attempt integer not null, target integer,
@@ -27,10 +27,10 @@ const SCHEMA: &str = "
         verdict integer, exit_code integer, rest blob, room blob
     ) strict;
     create unique index run_ledger on run (job, planned, part);";
-const INSERT: &str = "
+pub(crate) const INSERT: &str = "
     insert into run (id, job, version, planned, part, state, attempt, target, created_at, rest, room)
     values (?1, ?2, ?2, ?3, 0, 2, ?1, 1, ?4, zeroblob(25), zeroblob(48))";
-const UPDATE: &str = "
+pub(crate) const UPDATE: &str = "
     update run set state = 10, ordered_at = created_at, ended_at = ?2, started_at = ?3, verdict = ?4, exit_code = ?5,
         room = null
     where id = ?1 and attempt = ?1 and ended_at is null";
@@ -138,7 +138,7 @@ impl Writer {
 }
 
 /// Set up as the product's store is.
-fn connect(path: &Path) -> rusqlite::Result<Connection> {
+pub(crate) fn connect(path: &Path) -> rusqlite::Result<Connection> {
     let conn = Connection::open(path)?;
     conn.busy_timeout(std::time::Duration::from_secs(5))?;
     let options = store::sqlite::Options::default();

@@ -7,6 +7,7 @@ pub(crate) mod processes;
 mod reads;
 mod saturated;
 pub(crate) mod schedules;
+mod xxl;
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -32,6 +33,7 @@ pub(crate) const ALL: &[(&str, Suite)] = &[
     ("processes", processes::run),
     ("reads", reads::run),
     ("idle", idle::run),
+    ("xxl", xxl::run),
 ];
 
 impl Bench {

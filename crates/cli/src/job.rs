@@ -1,13 +1,14 @@
 //! `duly job …`
 
 use clap::{Args, Subcommand, ValueEnum};
-use wire::api::{DeleteQuery, InstanceQuery, JobQuery, JobView, TriggerBody};
+use wire::api::{ApplyBody, DeleteQuery, InstanceQuery, JobQuery, JobView, TriggerBody};
 use wire::job::ModeWord;
 use wire::{Code, Time};
 
 use crate::Session;
-use crate::apply::ApplyArgs;
-use crate::failure::{Done, Failure};
+use crate::apply::{ApplyArgs, Consent};
+use crate::failure::{Done, Failure, NOT_FOUND};
+use crate::files::Loaded;
 use crate::moment::Moment;
 use crate::out::{Out, Tone, emit};
 use crate::table::{Rows, facts, plain, state_tone, toned};
@@ -52,6 +53,18 @@ pub enum JobCommand {
     },
     /// What the job was and is, newest first.
     Versions { name: String },
+    /// Make a job again what it was; its history goes on.
+    Rollback {
+        name: String,
+        /// One of `duly job versions NAME`.
+        version: i64,
+        /// Do not ask.
+        #[arg(short, long)]
+        yes: bool,
+        /// Only show what would change.
+        #[arg(long, conflicts_with = "yes")]
+        dry_run: bool,
+    },
 }
 
 #[derive(Args)]
@@ -133,6 +146,14 @@ impl Session<'_> {
                 self.list_instances(&query).await
             }
             JobCommand::Versions { name } => self.job_versions(&name).await,
+            JobCommand::Rollback { name, version, yes, dry_run } => {
+                let consent = match (yes, dry_run) {
+                    (true, _) => Consent::Given,
+                    (false, true) => Consent::OnlyShow,
+                    (false, false) => Consent::Ask,
+                };
+                self.job_rollback(&name, version, consent).await
+            }
         }
     }
 
@@ -212,6 +233,23 @@ impl Session<'_> {
             true => Err(Failure::quiet(Code::EndedBadly, crate::failure::ENDED_BADLY)),
             false => Ok(()),
         }
+    }
+
+    /// What it was is applied like any file: after a look at the plan, as a new version.
+    async fn job_rollback(&self, name: &str, version: i64, consent: Consent) -> Done {
+        let page = self.client.versions(name).await?;
+        let Some(found) = page.items.iter().find(|one| one.version == version) else {
+            let what = format!("job {name} has no version {version}");
+            return Err(Failure::new(Code::NoSuchVersion, what, NOT_FOUND));
+        };
+        let mut loaded = Loaded::default();
+        let text = wire::job::export([&found.body]);
+        let faults = loaded.add(format!("version {version}"), text, std::path::Path::new(""));
+        if let Some(fault) = faults.into_iter().next() {
+            return Err(Failure::usage(Code::BadJobs, fault.message));
+        }
+        let body = ApplyBody { jobs: loaded.jobs.clone(), ..ApplyBody::default() };
+        self.apply_loaded(&loaded, body, consent).await
     }
 
     async fn job_versions(&self, name: &str) -> Done {

@@ -50,7 +50,7 @@ pub struct ClientOptions {
 
 #[derive(Subcommand)]
 pub enum Commands {
-    /// Jobs: list, show, apply, export, trigger, pause, resume, enable, disable, delete, release, history, versions.
+    /// Jobs: list, show, apply, export, trigger, pause, resume, enable, disable, delete, release, history, versions, rollback.
     #[command(subcommand)]
     Job(job::JobCommand),
     /// Instances: list, show, attempts, stop, rerun, replay, resolve.

@@ -47,6 +47,8 @@ pub struct Executor {
     pub present: bool,
     /// It was seen to say busy while it was, so that its word for idle is worth something.
     pub tells_busy: bool,
+    /// It was seen to have the log of a run, so that having none means something.
+    pub keeps_logs: bool,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

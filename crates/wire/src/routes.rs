@@ -74,7 +74,7 @@ routes! {
     JOB_ENABLE       "job_enable"       Post   "/jobs/{name}/enable"        Operate ["job enable"];
     JOB_DISABLE      "job_disable"      Post   "/jobs/{name}/disable"       Operate ["job disable"];
     JOB_RELEASE      "job_release"      Post   "/jobs/{name}/release"       Operate ["job release"];
-    JOB_VERSIONS     "job_versions"     Get    "/jobs/{name}/versions"      Read    ["job versions"];
+    JOB_VERSIONS     "job_versions"     Get    "/jobs/{name}/versions"      Read    ["job versions", "job rollback"];
     JOB_NEXT         "job_next"         Get    "/jobs/{name}/next"          Read    ["next"];
     JOB_WHY          "job_why"          Get    "/jobs/{name}/why"           Read    ["why"];
     JOB_EXPORT       "job_export"       Get    "/jobs/{name}/export"        Read    ["job export"];

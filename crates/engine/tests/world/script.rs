@@ -176,7 +176,7 @@ impl World {
                 }
                 ["executor", place] => {
                     let listed = place.parse().ok();
-                    record.kind = AgentKind::Executor(Executor { listed, present: true, tells_busy: false });
+                    record.kind = AgentKind::Executor(Executor { listed, present: true, ..Executor::default() });
                 }
                 ["runs", how_long] => runs = Some(span(how_long)),
                 other => panic!("agent {name} {other:?}"),

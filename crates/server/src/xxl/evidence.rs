@@ -14,7 +14,7 @@ pub(super) struct Signs {
     pub idle: Option<bool>,
     /// Its word for idle is worth something.
     pub honest: bool,
-    /// It has no log of the attempt; none if it keeps none, or did not say.
+    /// It has no log of the attempt; none if it was never seen to keep any, or did not say.
     pub logless: Option<bool>,
     /// Since when it has said idle, whenever asked.
     pub idle_since: Option<Timestamp>,
@@ -43,14 +43,21 @@ pub(super) fn conclude(signs: Signs, guard: Span) -> Conclusion {
     if signs.idle != Some(true) {
         return Conclusion::Wait;
     }
+    // One SDK finds no log of anything and calls itself idle while it works.
     let arrived = signs.now - signs.ordered_at >= ARRIVES_WITHIN.min(guard);
-    if !signs.taken && signs.logless == Some(true) && arrived {
+    if signs.honest && !signs.taken && signs.logless == Some(true) && arrived {
         return Conclusion::NeverCame;
     }
     match signs.idle_since {
         Some(since) if signs.honest && guard_over(since) => Conclusion::Gone,
         Some(_) | None => Conclusion::Wait,
     }
+}
+
+/// Whether this is how Java's executor answers: it alone calls its JSON a page. It is known to say busy while it runs or
+/// queues a job, and to open a run's log before it runs it.
+pub(super) fn is_java(kind: &str) -> bool {
+    kind.starts_with("text/html")
 }
 
 /// Whether a page of log is an executor's way to say that there is none.
@@ -100,13 +107,17 @@ mod tests {
     fn what_it_has_no_log_of_and_never_took_can_be_sent() {
         let unread = |s: &mut Signs| {
             s.taken = false;
-            s.honest = false;
             s.logless = Some(true);
         };
         assert_eq!(judge(unread), Conclusion::NeverCame);
+        let strange = |s: &mut Signs| {
+            unread(s);
+            s.honest = false;
+        };
+        assert_eq!(judge(strange), Conclusion::Wait, "it says idle whatever it does");
         let soon = |s: &mut Signs| {
             unread(s);
-            s.now = at(3);
+            (s.now, s.idle_since) = (at(3), Some(at(2)));
         };
         assert_eq!(judge(soon), Conclusion::Wait, "it may still arrive");
         let busy = |s: &mut Signs| {
@@ -116,7 +127,7 @@ mod tests {
         assert_eq!(judge(busy), Conclusion::Wait, "it may be in its queue, where it has no log yet");
         let logged = |s: &mut Signs| {
             unread(s);
-            s.logless = Some(false);
+            (s.logless, s.idle_since) = (Some(false), Some(at(20)));
         };
         assert_eq!(judge(logged), Conclusion::Wait);
     }

@@ -184,7 +184,7 @@ mod tests {
             joined_at: at(0),
             seen_at: None,
             version: String::new(),
-            kind: AgentKind::Executor(Executor { listed, present, tells_busy: false }),
+            kind: AgentKind::Executor(Executor { listed, present, ..Executor::default() }),
         }
     }
 

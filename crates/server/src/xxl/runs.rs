@@ -129,7 +129,7 @@ mod tests {
     use super::*;
 
     fn says(status: u16, body: &str) -> Fate {
-        fate(Ok(Response { status, body: body.as_bytes().to_vec(), keep: true }))
+        fate(Ok(Response { status, body: body.as_bytes().to_vec(), keep: true, kind: String::new() }))
     }
 
     #[test]

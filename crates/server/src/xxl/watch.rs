@@ -11,7 +11,7 @@ use wire::task::{TaskBody, TaskKind};
 use wire::xxl::{Answer, JobQuestion, LogQuestion};
 
 use super::connection::{CallError, Connection};
-use super::evidence::{Conclusion, Signs, conclude, says_no_log};
+use super::evidence::{Conclusion, Signs, conclude, is_java, says_no_log};
 use super::http::Response;
 use super::line::Line;
 use super::registry::executor;
@@ -259,8 +259,7 @@ impl Executors {
         }
         line.retain_idle(&open.iter().map(|one| one.attempt).collect::<HashSet<AttemptId>>());
         for alias in open.iter().map(|one| one.alias).collect::<BTreeSet<i32>>() {
-            let idle = answer(line.ask("idleBeat", &JobQuestion { job_id: alias }.body()).await);
-            let idle = idle.ok().map(|answer| answer.is_success());
+            let idle = self.is_idle(line, alias).await;
             if idle == Some(false) {
                 self.mark(line.id, |executor| executor.tells_busy = true);
             }
@@ -271,13 +270,30 @@ impl Executors {
         line.end_inspection();
     }
 
+    async fn is_idle(&self, line: &Arc<Line>, alias: i32) -> Option<bool> {
+        let called = line.ask("idleBeat", &JobQuestion { job_id: alias }.body()).await;
+        let java = called.as_ref().is_ok_and(|response| is_java(&response.kind));
+        let idle = answer(called).ok()?.is_success();
+        if java {
+            self.mark(line.id, |executor| (executor.tells_busy, executor.keeps_logs) = (true, true));
+        }
+        Some(idle)
+    }
+
     async fn judge(&self, line: &Arc<Line>, one: Inspected, idle: Option<bool>) {
-        let logless = match idle {
-            Some(true) if !one.taken => self.has_no_log(line, one).await,
+        let known = self.record(line.id).map(|record| executor(&record)).unwrap_or_default();
+        let has_log = match idle {
+            Some(true) if !one.taken && known.keeps_logs => self.has_log(line, one).await,
+            // One that runs shows whether there are logs at all.
+            Some(false) if one.taken && !known.keeps_logs => self.has_log(line, one).await,
             Some(_) | None => None,
         };
+        if has_log == Some(true) {
+            self.mark(line.id, |executor| executor.keeps_logs = true);
+        }
+        let logless = has_log.map(|has| !has);
         let now = self.0.clock.now();
-        let honest = self.record(line.id).is_some_and(|record| executor(&record).tells_busy);
+        let honest = known.tells_busy;
         let signs = Signs {
             now,
             ordered_at: one.ordered_at,
@@ -298,11 +314,14 @@ impl Executors {
         self.report(line.id, one.attempt, verdict, why);
     }
 
-    async fn has_no_log(&self, line: &Arc<Line>, one: Inspected) -> Option<bool> {
+    async fn has_log(&self, line: &Arc<Line>, one: Inspected) -> Option<bool> {
         let question = LogQuestion { log_id: one.attempt.0, log_date_time: runs::log_date(one.dated), from_line: 1 };
         let answer = answer(line.ask("log", &question.body()).await).ok()?;
         let page = answer.log_page()?;
-        Some(page.to_line == 0 && says_no_log(&page.text))
+        match says_no_log(&page.text) {
+            true => Some(false),
+            false => (page.to_line > 0).then_some(true),
+        }
     }
 }
 

@@ -141,7 +141,7 @@ pub fn agents_pools_and_limits_are_loaded(bed: &impl Bed) {
         version: "0.1".into(),
         kind: AgentKind::Agent,
     };
-    let executor = Executor { listed: Some(3), present: true, tells_busy: false };
+    let executor = Executor { listed: Some(3), present: true, tells_busy: false, keeps_logs: true };
     let called = AgentRecord {
         id: AgentId(w.id()),
         name: "x1:9999".into(),

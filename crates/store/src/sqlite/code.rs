@@ -199,14 +199,21 @@ pub(super) fn of_agent_kind(kind: AgentKind) -> (Option<i64>, Option<u32>) {
     match kind {
         AgentKind::Agent => (None, None),
         AgentKind::Executor(executor) => {
-            (Some(i64::from(executor.present) + 2 * i64::from(executor.tells_busy)), executor.listed)
+            let signs = [executor.present, executor.tells_busy, executor.keeps_logs];
+            let coded = signs.into_iter().rev().fold(0, |coded, sign| 2 * coded + i64::from(sign));
+            (Some(coded), executor.listed)
         }
     }
 }
 
 pub(super) fn agent_kind(executor: Option<i64>, listed: Option<u32>) -> AgentKind {
     executor.map_or(AgentKind::Agent, |signs| {
-        AgentKind::Executor(Executor { listed, present: signs & 1 != 0, tells_busy: signs & 2 != 0 })
+        AgentKind::Executor(Executor {
+            listed,
+            present: signs & 1 != 0,
+            tells_busy: signs & 2 != 0,
+            keeps_logs: signs & 4 != 0,
+        })
     })
 }
 

@@ -11,6 +11,8 @@ pub struct Response {
     pub body: Vec<u8>,
     /// Whether the connection may carry another call.
     pub keep: bool,
+    /// What it says its body is, in lower case.
+    pub kind: String,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -38,6 +40,7 @@ enum Length {
 
 struct Head {
     status: u16,
+    kind: String,
     length: Length,
     keep: bool,
     at: usize,
@@ -77,7 +80,7 @@ impl Reader {
             Length::Chunked => chunks(rest)?,
             Length::UntilEnd => ended.then(|| rest.to_vec()),
         };
-        Ok(body.map(|body| Response { status: head.status, body, keep: head.keep && !ended }))
+        Ok(body.map(|body| Response { status: head.status, body, keep: head.keep && !ended, kind: head.kind }))
     }
 }
 
@@ -102,13 +105,14 @@ fn head(bytes: &[u8]) -> Result<Option<Head>, BadResponse> {
         Some(Err(_)) => return Err(BadResponse::NotHttp("a length that is no number".into())),
         None => Length::UntilEnd,
     };
+    let kind = value("content-type").unwrap_or_default();
     let old = parsed.version == Some(0);
     let keep = match value("connection").as_deref() {
         Some("close") => false,
         Some("keep-alive") => true,
         Some(_) | None => !old,
     };
-    Ok(Some(Head { status, length, keep, at }))
+    Ok(Some(Head { status, kind, length, keep, at }))
 }
 
 /// The body out of its chunks; none while the last has not come.
@@ -184,7 +188,7 @@ mod tests {
     fn an_answer_without_a_length_ends_with_the_connection() {
         let mut reader = Reader::default();
         assert_eq!(reader.push(b"HTTP/1.1 200 OK\r\n\r\nall"), Ok(None));
-        assert_eq!(reader.end(), Ok(Response { status: 200, body: b"all".to_vec(), keep: false }));
+        assert_eq!(reader.end(), Ok(Response { status: 200, body: b"all".to_vec(), keep: false, kind: String::new() }));
         let mut cut = Reader::default();
         assert_eq!(cut.push(b"HTTP/1.1 200 OK\r\nContent-Length: 12\r\n\r\n{"), Ok(None));
         assert_eq!(cut.end(), Err(BadResponse::Cut));

@@ -1,5 +1,5 @@
 -- 0004_executors.sql: applications that are called instead of dialling in. executor is null for agents, else 1 for one
--- that was there when last heard of, plus 2 for one that was seen to say busy; listed is its place in its pool's list.
+-- that was there when last heard of, plus 2 for one that was seen to say busy, plus 4 for one that keeps logs; listed is its place in its pool's list.
 alter table agent add column executor integer;
 alter table agent add column listed integer;
 alter table pool add column addresses text not null default '[]';
