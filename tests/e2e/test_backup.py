@@ -63,7 +63,7 @@ def test_restored_elsewhere_it_goes_on_and_knows_what_it_does_not_know(before, t
         assert term(elsewhere) > old_term + 900, "no owner after the backup can have come this far"
         seen = elsewhere.json("instance", "show", before.held)
         assert seen["state"] in ("running", "dispatched") and "backup" in seen["uncertain"]["why"], seen
-        assert "cannot be asked" in elsewhere.run("why", before.held, check=True).stdout
+        assert "is not known" in elsewhere.run("why", before.held, check=True).stdout
         eventually(elsewhere.agent_online, "an agent of its own has joined")
         count = len(ticks(elsewhere))
         eventually(lambda: len(ticks(elsewhere)) >= count + 3, "it ticks on")

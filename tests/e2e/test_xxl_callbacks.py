@@ -236,6 +236,7 @@ def test_a_timeout_is_a_failure_and_is_tried_again(xxl, stub):
 
 def test_a_timeout_the_executor_does_not_keep_is_kept_for_it(xxl, stub):
     """One SDK only cancels a context and never tells: the run is killed and ends as timed out."""
+    stub.on("idleBeat", BUSY)
     instance, run = started(xxl, stub, "timeout: 1s\nstop_grace: 1s")
     seen = xxl.ended(instance, within=1 + GUARD * 10)
     assert (seen["state"], seen["reason"]) == ("failed", "timeout"), seen

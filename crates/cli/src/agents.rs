@@ -39,11 +39,14 @@ pub enum PoolCommand {
     Set {
         name: String,
         /// A number, or `none` for no bound.
-        #[arg(long, value_parser = bound, default_value = "none")]
-        limit: Bound,
-        /// An executor of the pool, instead of those that register by themselves; may be given again.
+        #[arg(long, value_parser = bound)]
+        limit: Option<Bound>,
+        /// An executor of the pool, instead of those that register by themselves; may be given again, in their order.
         #[arg(long = "address")]
         addresses: Vec<String>,
+        /// Forget the list: executors register by themselves again.
+        #[arg(long, conflicts_with = "addresses")]
+        automatic: bool,
     },
     /// Delete a pool's bounds.
     Delete {
@@ -149,7 +152,7 @@ impl Session<'_> {
             PoolCommand::List => {
                 let page = self.client.pools().await?;
                 self.out.answer(&page.raw, || {
-                    let mut rows = Rows::new(self.out, &["NAME", "LIMIT", "AGENTS", "ONLINE", "SLOTS"]);
+                    let mut rows = Rows::new(self.out, &["NAME", "LIMIT", "AGENTS", "ONLINE", "SLOTS", "LISTED"]);
                     for pool in &page.items {
                         rows.add(vec![
                             plain(&pool.name),
@@ -157,14 +160,20 @@ impl Session<'_> {
                             plain(pool.agents),
                             plain(pool.online),
                             plain(pool.slots),
+                            plain(pool.addresses.join(" ")),
                         ]);
                     }
                     rows.show("no pools")
                 });
                 Ok(())
             }
-            PoolCommand::Set { name, limit, addresses } => {
-                let pool = self.client.put_pool(&name, &PoolBody { limit: limit.0, addresses }).await?;
+            PoolCommand::Set { name, limit, addresses, automatic } => {
+                // What is not said stays as it is.
+                let now = self.client.pools().await?.items.iter().find(|pool| pool.name == name).cloned();
+                let limit = limit.map_or_else(|| now.as_ref().and_then(|pool| pool.limit), |limit| limit.0);
+                let kept = now.filter(|_| addresses.is_empty() && !automatic).map(|pool| pool.addresses);
+                let addresses = kept.unwrap_or(addresses);
+                let pool = self.client.put_pool(&name, &PoolBody { limit, addresses }).await?;
                 self.out.answer(&pool.raw, || {
                     let listed = match pool.addresses.len() {
                         0 => String::new(),
@@ -256,7 +265,7 @@ fn shown(agent: &AgentView, out: &Out) -> String {
         ("state", state(agent).1.into()),
         ("pools", agent.pools.join(", ")),
         ("labels", labels.join(", ")),
-        ("slots", agent.slots.to_string()),
+        ("slots", if agent.kind == AgentKindWord::Executor { String::new() } else { agent.slots.to_string() }),
         ("running", agent.load.map(|load| load.running.to_string()).unwrap_or_default()),
         ("version", agent.version.clone()),
         ("joined", out.time(Some(agent.joined_at))),

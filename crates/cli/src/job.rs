@@ -57,6 +57,7 @@ pub enum JobCommand {
     Rollback {
         name: String,
         /// One of `duly job versions NAME`.
+        #[arg(id = "to_version", value_name = "VERSION")]
         version: i64,
         /// Do not ask.
         #[arg(short, long)]

@@ -64,22 +64,21 @@ pub(crate) struct ServerOptions {
 
 /// How executors of XXL-JOB are let in.
 #[derive(Args)]
-#[command(next_help_heading = "XXL-JOB")]
 pub(crate) struct XxlOptions {
     /// What executors must show, and are shown.
-    #[arg(long, env = "DULY_XXL_TOKEN", hide_env_values = true)]
+    #[arg(long, env = "DULY_XXL_TOKEN", hide_env_values = true, help_heading = "XXL-JOB")]
     pub xxl_token: Option<String>,
-    /// A file holding it.
-    #[arg(long, conflicts_with = "xxl_token")]
+    /// A file holding it; counts more than the token itself.
+    #[arg(long, help_heading = "XXL-JOB")]
     pub xxl_token_file: Option<PathBuf>,
     /// Take the well-known token of the sample configuration, too: then anybody can register executors.
-    #[arg(long)]
+    #[arg(long, help_heading = "XXL-JOB")]
     pub xxl_allow_default_token: bool,
     /// Take executors that show nothing: then anybody can register them.
-    #[arg(long)]
+    #[arg(long, help_heading = "XXL-JOB")]
     pub xxl_allow_empty_token: bool,
     /// Serve executors under this path, too, beside / and /xxl-job-admin.
-    #[arg(long, value_name = "PATH")]
+    #[arg(long, value_name = "PATH", help_heading = "XXL-JOB")]
     pub xxl_prefix: Option<String>,
 }
 

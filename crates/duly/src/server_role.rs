@@ -76,8 +76,12 @@ fn config(options: ServerOptions, local_agent: Option<LocalAgent>) -> Result<Ser
 
 async fn run(config: ServerConfig) -> Result<(), server::ServerError> {
     let stop = CancellationToken::new();
+    let open_to_all = config.xxl_tokens.warning();
     let running = server::start(config, stop.clone()).await?;
     println!("duly is serving at {}", running.url);
+    if let Some(warning) = open_to_all {
+        println!("\nWARNING: {warning}\n");
+    }
     if let Some(token) = running.app.setup.take_token() {
         println!("\nIt is not set up yet. Open this link once, on this machine, to make the first account:\n");
         println!("    {}/ui/setup#{token}\n", running.url);
@@ -119,6 +123,7 @@ fn set_up(options: &SetupOptions) -> Result<(), anyhow::Error> {
         .mode(0o600)
         .open(&options.token_out)
         .with_context(|| format!("cannot write the token to {}", options.token_out.display()))?;
+    let xxl = options.xxl_token_out.as_deref().map(private_file).transpose()?;
     let made = server::setup::of_directory(&options.data, &options.admin, password);
     if made.is_err() && is_new {
         let _ = std::fs::remove_file(&options.token_out);
@@ -128,15 +133,20 @@ fn set_up(options: &SetupOptions) -> Result<(), anyhow::Error> {
         file.set_len(0)?;
     }
     file.write_all(token.as_bytes())?;
-    if let Some(out) = &options.xxl_token_out {
+    if let (Some(mut file), Some(out)) = (xxl, &options.xxl_token_out) {
         let token = server::setup::executor_token(&options.data, &options.admin)?;
-        let opened = std::fs::OpenOptions::new().create(true).truncate(true).write(true).mode(0o600).open(out);
-        let mut file = opened.with_context(|| format!("cannot write the token to {}", out.display()))?;
+        file.set_len(0)?;
         file.write_all(token.as_bytes())?;
         println!("XXL-JOB executors show the token in {}", out.display());
     }
     println!("{} may sign in; an API token for it is in {}", options.admin, options.token_out.display());
     Ok(())
+}
+
+fn private_file(path: &Path) -> Result<std::fs::File, anyhow::Error> {
+    use anyhow::Context;
+    let opened = std::fs::OpenOptions::new().create(true).truncate(false).write(true).mode(0o600).open(path);
+    opened.with_context(|| format!("cannot write the token to {}", path.display()))
 }
 
 pub(crate) fn restore(options: RestoreOptions) -> ExitCode {

@@ -37,9 +37,14 @@ pub(crate) fn read(file: Option<&Path>) -> Result<Settings, anyhow::Error> {
 
 /// What executors must show, and the path they may come by.
 pub(crate) fn xxl(options: XxlOptions, settings: XxlSettings) -> Result<(TokenRules, Option<String>), anyhow::Error> {
+    anyhow::ensure!(
+        settings.token.is_none() || settings.token_file.is_none(),
+        "the settings name both xxl.token and xxl.token_file; keep one of them"
+    );
     let (token, file) = match (options.xxl_token, options.xxl_token_file) {
         (None, None) => (settings.token, settings.token_file),
-        said => said,
+        (_, Some(file)) => (None, Some(file)),
+        (token, None) => (token, None),
     };
     let token = match (token, file) {
         (Some(token), _) => Some(token),

@@ -39,6 +39,7 @@ impl Shard {
                 Ok(Reply::Done)
             }
             Command::RemoveAgent { agent } if !self.agents.contains_key(&agent) => Err(Refusal::NoSuchAgent(agent)),
+            Command::RemoveAgent { agent } if self.holds_runs(agent) => Err(Refusal::AgentBusy(agent)),
             Command::RemoveAgent { agent } => {
                 self.agent_gone(agent, now, out);
                 self.remove_agent(agent);

@@ -103,6 +103,9 @@ pub struct Inspected {
     pub dated: Timestamp,
     /// The executor said that it has it.
     pub taken: bool,
+    /// Whether it still does is not known.
+    pub doubted: bool,
+    pub started_at: Option<Timestamp>,
     pub ordered_at: Timestamp,
 }
 
@@ -191,6 +194,8 @@ pub enum Refusal {
     AlreadyPlanned(JobId),
     #[error("no agent {0}")]
     NoSuchAgent(AgentId),
+    #[error("agent {0} has runs that have not ended")]
+    AgentBusy(AgentId),
     #[error("job {job} does not run on agent {agent}")]
     NotThere { job: JobId, agent: AgentId },
     #[error("the job would follow itself through {0}")]

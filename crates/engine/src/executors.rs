@@ -80,6 +80,8 @@ impl Shard {
                 alias: self.alias_of(open.job),
                 dated: open.dated(),
                 taken: matches!(open.phase, Phase::Running { .. }),
+                doubted: open.uncertain.is_some(),
+                started_at: open.started_at,
                 ordered_at,
             })
         });
@@ -110,11 +112,20 @@ impl Shard {
                 continue;
             }
             self.blamed = Some(open.job);
+            // Whoever was told to end it may call that a success.
+            if open.stopping.is_some() {
+                outcome.verdict = Verdict::Stopped;
+            }
             outcome.started_at = outcome.started_at.or(open.started_at).or(open.ordered_at);
             ended += 1;
             self.settle(id, *outcome, now, out);
         }
         Reply::CalledBack { ended, foreign }
+    }
+
+    /// Nobody would believe an executor's word for the end of a run once it is removed.
+    pub(crate) fn holds_runs(&self, agent: AgentId) -> bool {
+        self.agents.get(&agent).is_some_and(|agent| !agent.is_fenced() && !agent.busy.is_empty())
     }
 
     /// A shard of a broadcast over executors that is tried again goes to whoever has its place now.

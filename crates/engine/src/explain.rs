@@ -26,7 +26,8 @@ impl Shard {
             why.push(Why::Stopping { by: by.0.clone(), since: *since });
         }
         if let (Some(uncertain), Some(agent)) = (&open.uncertain, open.agent()) {
-            why.push(Why::Uncertain { agent, since: uncertain.since, lost_at: lost_at(open) });
+            let (since, told) = (uncertain.since, uncertain.why.clone());
+            why.push(Why::Uncertain { agent, since, lost_at: lost_at(open), why: told });
         }
         why.push(match open.phase {
             Phase::Scheduled if open.planned > now => Why::NotDue { at: open.planned },

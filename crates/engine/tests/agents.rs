@@ -18,7 +18,7 @@ fn a_silent_agent_leaves_its_work_uncertain_then_lost() {
         expect![[r#"
             00:00:00 a#1 by hand
             00:00:00 a#1 -> x
-            00:00:59 why a#1: agent 1 cannot be asked; the attempt is held until it returns or counts as lost; runs on agent 1; next 00:01:00
+            00:00:59 why a#1: whether it runs is not known: its agent is not connected; it is held until that is known or it counts as lost; runs on agent 1; next 00:01:00
             00:01:00 a#1 Lost, again at 00:01:05
             00:01:05 a#1 -> y
             00:01:05 a#1 succeeded
@@ -34,7 +34,7 @@ fn one_that_returns_in_time_is_believed() {
         expect![[r#"
             00:00:00 a#1 by hand
             00:00:00 a#1 -> x
-            00:01:30 why a#1: agent 1 cannot be asked; the attempt is held until it returns or counts as lost; runs on agent 1; next 00:02:00
+            00:01:30 why a#1: whether it runs is not known: its agent is not connected; it is held until that is known or it counts as lost; runs on agent 1; next 00:02:00
             00:01:59 a#1 succeeded
         "#]],
     );
@@ -130,11 +130,11 @@ fn news_from_before_the_silence_does_not_end_the_doubt() {
     check(
         "agent x; job a manual, lost_after 1m; trigger a; gone x; start a#1; why a#1; until 00:02",
         expect![[r#"
-        00:00:00 a#1 by hand
-        00:00:00 a#1 -> x
-        00:00:00 why a#1: agent 1 cannot be asked; the attempt is held until it returns or counts as lost; runs on agent 1; next 00:01:00
-        00:01:00 a#1 failed (Lost)
-    "#]],
+            00:00:00 a#1 by hand
+            00:00:00 a#1 -> x
+            00:00:00 why a#1: whether it runs is not known: its agent is not connected; it is held until that is known or it counts as lost; runs on agent 1; next 00:01:00
+            00:01:00 a#1 failed (Lost)
+        "#]],
     );
 }
 

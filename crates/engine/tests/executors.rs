@@ -13,8 +13,8 @@ fn what_was_not_answered_is_in_doubt_and_never_sent_again() {
         expect![[r#"
             00:00:00 a#1 by hand
             00:00:00 a#1 -> x
-            00:00:00 why a#1: agent 1 cannot be asked; the attempt is held until it returns or counts as lost; sent to agent 1, which has not answered yet; next 00:10:00
-            00:00:00 why a#1: agent 1 cannot be asked; the attempt is held until it returns or counts as lost; sent to agent 1, which has not answered yet; next 00:10:00
+            00:00:00 why a#1: whether it runs is not known: it hung up; it is held until that is known or it counts as lost; sent to agent 1, which has not answered yet; next 00:10:00
+            00:00:00 why a#1: whether it runs is not known: it hung up; it is held until that is known or it counts as lost; sent to agent 1, which has not answered yet; next 00:10:00
             00:10:00 a#1 failed (Lost)
         "#]],
     );
@@ -59,9 +59,9 @@ fn an_executor_that_comes_back_is_trusted_with_what_it_took() {
             00:00:00 a#1 -> x
             00:00:00 a#2 by hand
             00:00:00 a#2 -> x
-            00:00:00 why a#1: agent 1 cannot be asked; the attempt is held until it returns or counts as lost; runs on agent 1; next 00:10:00
+            00:00:00 why a#1: whether it runs is not known: its agent is not connected; it is held until that is known or it counts as lost; runs on agent 1; next 00:10:00
             00:00:00 why a#1: runs on agent 1
-            00:00:00 why a#2: agent 1 cannot be asked; the attempt is held until it returns or counts as lost; sent to agent 1, which has not answered yet; next 00:10:00
+            00:00:00 why a#2: whether it runs is not known: its agent is not connected; it is held until that is known or it counts as lost; sent to agent 1, which has not answered yet; next 00:10:00
             00:00:00 holds a#1 taken, a#2 sent
         "#]],
     );

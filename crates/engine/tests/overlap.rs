@@ -175,7 +175,7 @@ fn a_takeover_waits_for_leash_grace_and_drift() {
             00:00:00 a#1 by hand
             00:00:00 a#1 -> x
             00:00:00 a#2 by hand
-            00:00:44 why a#1: agent 1 cannot be asked; the attempt is held until it returns or counts as lost; runs on agent 1; next 00:00:45
+            00:00:44 why a#1: whether it runs is not known: its agent is not connected; it is held until that is known or it counts as lost; runs on agent 1; next 00:00:45
             00:00:45 a#1 failed (Lost)
             00:00:45 a#2 -> y
         "#]],

@@ -93,6 +93,7 @@ pub enum Why {
         agent: AgentId,
         since: Timestamp,
         lost_at: Option<Timestamp>,
+        why: String,
     },
     Stopping {
         by: String,
@@ -154,11 +155,11 @@ impl std::fmt::Display for Why {
             Why::Redelivery { .. } => write!(f, "the agent did not take it; it is sent again in a moment"),
             Why::Ordered { agent, .. } => write!(f, "sent to agent {agent}, which has not answered yet"),
             Why::Running { agent, .. } => write!(f, "runs on agent {agent}"),
-            Why::Uncertain { agent, lost_at: Some(_), .. } => {
-                write!(f, "agent {agent} cannot be asked; the attempt is held until it returns or counts as lost")
+            Why::Uncertain { lost_at: Some(_), why, .. } => {
+                write!(f, "whether it runs is not known: {why}; it is held until that is known or it counts as lost")
             }
-            Why::Uncertain { agent, lost_at: None, .. } => {
-                write!(f, "agent {agent} cannot be asked; the attempt is held until it returns or a person decides")
+            Why::Uncertain { lost_at: None, why, .. } => {
+                write!(f, "whether it runs is not known: {why}; it is held until that is known or a person decides")
             }
             Why::Stopping { by, .. } => write!(f, "is being stopped by {by}"),
             Why::ExclusiveHolder { holder } => {

@@ -153,7 +153,9 @@ impl Desk {
 
     pub(crate) async fn revoke_xxl_token(&self, id: i64) -> Done<()> {
         let gone = self.access.run(move |access| access.remove_executor_token(id)).await?;
-        self.executors.tokens().forget(id);
+        if let Some(token) = self.executors.tokens().forget(id) {
+            self.executors.revoked(&token);
+        }
         if gone { Ok(()) } else { Err(Problem::new(Code::NoSuchToken, format!("there is no token {id}")).into()) }
     }
 }

@@ -72,6 +72,7 @@ impl From<Refusal> for Refused {
             Refusal::AlreadyPlanned(_) | Refusal::Broadcast(_) => Code::AlreadyPlanned,
             Refusal::NoSuchAgent(_) => Code::NoSuchAgent,
             Refusal::NotThere { .. } => Code::NotThere,
+            Refusal::AgentBusy(_) => Code::AgentBusy,
             Refusal::Cycle(_) => Code::FollowsItself,
             Refusal::NotOwner => Code::NotOwner,
             Refusal::Quarantining(_) => Code::EngineFailed,

@@ -3,7 +3,7 @@
 use engine::input::Triggering;
 use engine::{Command, Reply};
 use model::{
-    Actor, AgentId, AgentRecord, Cause, ContentId, Instance, InstanceId, JobRecord, Span, TenantId, Timestamp,
+    Actor, AgentId, AgentRecord, Cause, ContentId, Instance, InstanceId, JobRecord, Span, Targets, TenantId, Timestamp,
 };
 use wire::api::{InstanceView, TriggerBody};
 use wire::job::check::PARAMS_MAX;
@@ -53,13 +53,19 @@ impl Desk {
     async fn target(&self, job: &JobRecord, name: &str) -> Done<AgentId> {
         let rule = job.rule;
         let compiled = self.read(move |reads, by| super::jobs::compiled(reads, rule, by)).await?;
-        let pool = &compiled.rule.pool.name;
+        let (pool, of) = (&compiled.rule.pool.name, compiled.rule.pool.of);
+        let labels = &compiled.rule.pool.labels;
+        let fits = |agent: &AgentRecord| {
+            let carries = labels.iter().all(|(key, value)| agent.labels.get(key) == Some(value));
+            carries && agent.kind.is_executor() == (of == Targets::Executors)
+        };
         let as_address = |text: &str| Address::parse(text).map(|address| address.to_string()).ok();
         let called = |agent: &AgentRecord| {
             agent.name == name || (agent.kind.is_executor() && as_address(&agent.name) == as_address(name))
         };
         let mut agents = self.everybody().into_iter();
-        let found = agents.find(|agent| agent.tenant == job.tenant && agent.pools.contains(pool) && called(agent));
+        let found = agents
+            .find(|agent| agent.tenant == job.tenant && agent.pools.contains(pool) && called(agent) && fits(agent));
         let nobody = || {
             let detail = format!("nobody called {name:?} is in pool {pool}, which job {} runs in", job.name);
             super::Refused::from(Problem::new(Code::NotThere, detail))

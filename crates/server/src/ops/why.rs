@@ -81,9 +81,8 @@ impl Desk {
                     shown.ordered_at.get_or_insert((*at).into());
                     self.name_agent(shown, *agent);
                 }
-                Why::Uncertain { since, .. } if shown.uncertain.is_none() => {
-                    let why = self.reason(why).text;
-                    shown.uncertain = Some(UncertainView { since: (*since).into(), why });
+                Why::Uncertain { since, why, .. } if shown.uncertain.is_none() => {
+                    shown.uncertain = Some(UncertainView { since: (*since).into(), why: why.clone() });
                 }
                 _ => {}
             }

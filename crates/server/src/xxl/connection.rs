@@ -2,9 +2,12 @@
 //! arrive from one nobody can tell about, because a run must never be sent twice.
 
 use std::io::ErrorKind;
+use std::os::fd::{AsRawFd, RawFd};
 use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
+use nix::errno::Errno;
+use nix::sys::socket::{MsgFlags, recv};
 use rustls_platform_verifier::ConfigVerifierExt;
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
 use tokio::net::TcpStream;
@@ -23,6 +26,8 @@ impl<T: AsyncRead + AsyncWrite + Send + Unpin> Stream for T {}
 
 pub(super) struct Connection {
     stream: Box<dyn Stream>,
+    /// The socket below the stream, which lives as long.
+    socket: RawFd,
     used: Instant,
 }
 
@@ -51,6 +56,7 @@ impl Connection {
             Err(_) => return Err(not_sent(false, format!("{address} did not answer within {CONNECT_WITHIN:?}"))),
         };
         let _ = tcp.set_nodelay(true);
+        let socket = tcp.as_raw_fd();
         let stream: Box<dyn Stream> = if address.is_https() {
             let name = rustls::pki_types::ServerName::try_from(host.to_string());
             let name = name.map_err(|error| not_sent(false, format!("{address}: {error}")))?;
@@ -64,7 +70,7 @@ impl Connection {
         } else {
             Box::new(tcp)
         };
-        Ok(Connection { stream, used: Instant::now() })
+        Ok(Connection { stream, socket, used: Instant::now() })
     }
 
     async fn call(&mut self, request: &[u8]) -> Result<Response, CallError> {
@@ -90,8 +96,11 @@ impl Connection {
         Ok(response)
     }
 
+    /// Used lately, and as far as the system knows the executor has neither hung up nor said anything unasked.
     fn is_fresh(&self) -> bool {
-        self.used.elapsed() < FRESH_FOR
+        let flags = MsgFlags::MSG_PEEK | MsgFlags::MSG_DONTWAIT;
+        let quiet = || matches!(recv(self.socket, &mut [0], flags), Err(Errno::EAGAIN));
+        self.used.elapsed() < FRESH_FOR && quiet()
     }
 }
 

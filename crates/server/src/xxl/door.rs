@@ -73,7 +73,7 @@ async fn serve(desk: &Desk, call: &str, request: Request) -> Result<String, Stri
         other => other.to_string(),
     };
     match call {
-        "registry" => executors.heard(&scope, registration(&body).map_err(bad)?, dialect).await?,
+        "registry" => executors.heard(&scope, registration(&body).map_err(bad)?, dialect, shown).await?,
         "registryRemove" => executors.left(&scope, &registration(&body).map_err(bad)?)?,
         "callback" => settle(desk, scope, callbacks(&body).map_err(bad)?).await?,
         other => return Err(format!("invalid request, uri-mapping({other}) not found.")),
@@ -92,6 +92,7 @@ async fn settle(desk: &Desk, scope: Scope, callbacks: Vec<Callback>) -> Result<(
         return Ok(());
     }
     let now = desk.clock.now();
+    desk.executors.told(&callbacks.iter().map(|callback| AttemptId(callback.log_id)).collect::<Vec<_>>());
     let reports = callbacks.into_iter().map(|callback| report(callback, now)).collect();
     let asked = desk.shard.ask(Actor::system(), Command::Callback { scope, reports }).await;
     match asked.map_err(|error| error.to_string())? {

@@ -14,6 +14,8 @@ pub(super) struct Signs {
     pub idle: Option<bool>,
     /// Its word for idle is worth something.
     pub honest: bool,
+    /// It said idle for long about a run that it then told the result of: its word is worth nothing.
+    pub liar: bool,
     /// It has no log of the attempt; none if it was never seen to keep any, or did not say.
     pub logless: Option<bool>,
     /// Since when it has said idle, whenever asked.
@@ -25,6 +27,8 @@ pub(super) struct Signs {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Conclusion {
     Wait,
+    /// It may be gone: a person should know, and it does not count as running for ever.
+    Doubt,
     /// It never got there, so it may be sent.
     NeverCame,
     /// It was there, is not any more, and how it ended will not be told.
@@ -49,7 +53,8 @@ pub(super) fn conclude(signs: Signs, guard: Span) -> Conclusion {
         return Conclusion::NeverCame;
     }
     match signs.idle_since {
-        Some(since) if signs.honest && guard_over(since) => Conclusion::Gone,
+        Some(since) if guard_over(since) && signs.honest => Conclusion::Gone,
+        Some(since) if guard_over(since) && signs.taken && !signs.liar => Conclusion::Doubt,
         Some(_) | None => Conclusion::Wait,
     }
 }
@@ -82,6 +87,7 @@ mod tests {
             taken: true,
             idle: Some(true),
             honest: true,
+            liar: false,
             logless: None,
             idle_since: Some(at(10)),
             restarted_at: None,
@@ -98,7 +104,9 @@ mod tests {
     fn idle_for_long_enough_is_gone_if_its_word_is_worth_something() {
         assert_eq!(judge(|_| {}), Conclusion::Gone);
         assert_eq!(judge(|s| s.idle_since = Some(at(20))), Conclusion::Wait, "a result may be under way");
-        assert_eq!(judge(|s| s.honest = false), Conclusion::Wait);
+        assert_eq!(judge(|s| s.honest = false), Conclusion::Doubt, "it may always say so");
+        assert_eq!(judge(|s| (s.honest, s.liar) = (false, true)), Conclusion::Wait, "it is known always to say so");
+        assert_eq!(judge(|s| (s.honest, s.idle_since) = (false, Some(at(20)))), Conclusion::Wait);
         assert_eq!(judge(|s| s.idle = Some(false)), Conclusion::Wait);
         assert_eq!(judge(|s| s.idle = None), Conclusion::Wait, "silence is no sign");
     }

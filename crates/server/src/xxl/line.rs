@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use engine::Order;
-use model::{AgentId, AttemptId, Timestamp};
+use model::{AgentId, AttemptId, Span, Timestamp};
 use parking_lot::Mutex;
 use tokio::sync::Notify;
 use wire::xxl::{Address, Dialect};
@@ -24,14 +24,16 @@ pub(super) const ANSWER_WITHIN: Duration = Duration::from_secs(3);
 pub(super) struct Line {
     pub id: AgentId,
     pub address: Address,
-    pub headers: Headers,
     state: Mutex<State>,
     wake: Notify,
 }
 
 #[derive(Default)]
 struct State {
+    headers: Arc<Headers>,
     waiting: VecDeque<Order>,
+    /// Sent, or being sent, and not answered yet.
+    under_way: HashSet<AttemptId>,
     workers: usize,
     resting: usize,
     dialect: Dialect,
@@ -42,14 +44,16 @@ struct State {
     restarted_at: Option<Timestamp>,
     /// Since when it says idle about what it should have.
     idle_since: HashMap<AttemptId, Timestamp>,
+    /// It said so about what it did have.
+    is_liar: bool,
     /// It is being asked about what it has.
     inspecting: bool,
 }
 
 impl Line {
     pub(super) fn new(id: AgentId, address: Address, headers: Headers, dialect: Dialect) -> Line {
-        let state = State { dialect, ..State::default() };
-        Line { id, address, headers, state: Mutex::new(state), wake: Notify::new() }
+        let state = State { headers: Arc::new(headers), dialect, ..State::default() };
+        Line { id, address, state: Mutex::new(state), wake: Notify::new() }
     }
 
     /// Puts orders in line; true for each worker that has to be started for them.
@@ -74,6 +78,7 @@ impl Line {
             {
                 let mut state = self.state.lock();
                 if let Some(order) = state.waiting.pop_front() {
+                    state.under_way.insert(order.attempt);
                     return Some(order);
                 }
                 state.resting += 1;
@@ -88,6 +93,17 @@ impl Line {
         }
     }
 
+    /// Its fate is known, as far as it ever will be from its answer.
+    pub(super) fn answered(&self, attempt: AttemptId) {
+        self.state.lock().under_way.remove(&attempt);
+    }
+
+    /// Nothing can be said about it by other signs while this is so.
+    pub(super) fn is_under_way(&self, attempt: AttemptId) -> bool {
+        let state = self.state.lock();
+        state.under_way.contains(&attempt) || state.waiting.iter().any(|order| order.attempt == attempt)
+    }
+
     /// Takes an order out of the line that nobody has begun to send.
     pub(super) fn take_back(&self, attempt: AttemptId) -> Option<Order> {
         let mut state = self.state.lock();
@@ -98,6 +114,22 @@ impl Line {
     /// Everything that waits, because it cannot be sent.
     pub(super) fn take_all(&self) -> Vec<Order> {
         self.state.lock().waiting.drain(..).collect()
+    }
+
+    /// What it is shown from now on.
+    pub(super) fn show(&self, headers: Headers) {
+        let mut state = self.state.lock();
+        if *state.headers != headers {
+            state.headers = Arc::new(headers);
+        }
+    }
+
+    pub(super) fn shows(&self, token: &str) -> bool {
+        self.state.lock().headers.token == token
+    }
+
+    fn headers(&self) -> Arc<Headers> {
+        Arc::clone(&self.state.lock().headers)
     }
 
     pub(super) fn dialect(&self) -> Dialect {
@@ -141,6 +173,22 @@ impl Line {
         None
     }
 
+    /// A result came for this attempt. An executor that has said idle about it for so long was lying.
+    pub(super) fn told(&self, attempt: AttemptId, now: Timestamp, guard: Span) {
+        let mut state = self.state.lock();
+        if let Some(since) = state.idle_since.remove(&attempt) {
+            state.is_liar |= now - since >= guard;
+        }
+    }
+
+    pub(super) fn is_liar(&self) -> bool {
+        self.state.lock().is_liar
+    }
+
+    pub(super) fn doubts_nothing(&self) -> bool {
+        self.state.lock().idle_since.is_empty()
+    }
+
     /// Only these are still of interest.
     pub(super) fn retain_idle(&self, open: &HashSet<AttemptId>) {
         self.state.lock().idle_since.retain(|attempt, _| open.contains(attempt));
@@ -154,14 +202,10 @@ impl Line {
         self.state.lock().inspecting = false;
     }
 
-    /// A question that may be asked twice without harm: a connection that was closed meanwhile is opened anew.
+    /// A question, over a connection of its own: it waits for no run and no run waits for it.
     pub(super) async fn ask(&self, what: &str, body: &str) -> Result<Response, CallError> {
-        let request = request(&self.address, what, &self.headers, body);
-        let first = call(&mut None, &self.address, &request, ANSWER_WITHIN).await;
-        match first {
-            Err(CallError::Unanswered(_)) => call(&mut None, &self.address, &request, ANSWER_WITHIN).await,
-            answered => answered,
-        }
+        let request = request(&self.address, what, &self.headers(), body);
+        call(&mut None, &self.address, &request, ANSWER_WITHIN).await
     }
 
     /// A call that must not be repeated.
@@ -172,7 +216,7 @@ impl Line {
         body: &str,
         within: Duration,
     ) -> Result<Response, CallError> {
-        call(kept, &self.address, &request(&self.address, what, &self.headers, body), within).await
+        call(kept, &self.address, &request(&self.address, what, &self.headers(), body), within).await
     }
 }
 

@@ -5,20 +5,26 @@ use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
 use model::{AgentId, AgentKind, AgentRecord, Executor, Span, TenantId, Timestamp};
+use wire::xxl::Address;
 
 /// An application at an address: the same address under another name is another executor.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(super) struct Place {
     pub tenant: TenantId,
     pub pool: String,
-    /// As it was told: they take leave under the same words.
+    /// The same however it is written: with a slash at its end or without.
     pub address: String,
 }
 
 impl Place {
+    pub(super) fn new(tenant: TenantId, pool: String, told: &str) -> Place {
+        let address = Address::parse(told).map_or_else(|_| told.to_string(), |address| address.to_string());
+        Place { tenant, pool, address }
+    }
+
     pub(super) fn of(record: &AgentRecord) -> Place {
         let pool = record.pools.first().cloned().unwrap_or_default();
-        Place { tenant: record.tenant, pool, address: record.name.clone() }
+        Place::new(record.tenant, pool, &record.name)
     }
 }
 

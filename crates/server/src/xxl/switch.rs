@@ -122,7 +122,14 @@ impl Executors {
     // ---- who is there
 
     /// An executor registered.
-    pub(super) async fn heard(&self, scope: &Scope, told: Registration, dialect: Dialect) -> Result<(), String> {
+    /// It is shown the token it showed.
+    pub(super) async fn heard(
+        &self,
+        scope: &Scope,
+        told: Registration,
+        dialect: Dialect,
+        token: Option<String>,
+    ) -> Result<(), String> {
         if told.group != EXECUTORS {
             return Ok(());
         }
@@ -130,7 +137,10 @@ impl Executors {
         let id = self.0.registry.lock().find(&place);
         let id = match id {
             Some(id) => id,
-            None => self.admit(place, Executor { present: true, ..Executor::default() }).await?,
+            None => {
+                let kind = Executor { present: true, ..Executor::default() };
+                self.admit(place, address.told().into(), kind).await?
+            }
         };
         let line = self.line_at(id, address, dialect);
         let now = self.0.clock.now();
@@ -141,6 +151,8 @@ impl Executors {
         if dialect == Dialect::Trigger {
             line.speak(dialect);
         }
+        let app = (dialect == Dialect::Trigger).then(|| told.app.clone());
+        line.show(Headers { token: token.unwrap_or_default(), app });
         let news = self.0.registry.lock().heard(id, now);
         if news != News::None {
             self.mark_present(id, true);
@@ -163,7 +175,7 @@ impl Executors {
         Ok(())
     }
 
-    async fn admit(&self, place: Place, kind: Executor) -> Result<AgentId, String> {
+    async fn admit(&self, place: Place, told: String, kind: Executor) -> Result<AgentId, String> {
         let _one = self.0.admitting.lock().await;
         if let Some(id) = self.0.registry.lock().find(&place) {
             return Ok(id);
@@ -174,13 +186,13 @@ impl Executors {
         let record = AgentRecord {
             id: AgentId(ids.start),
             tenant: place.tenant,
-            name: place.address,
+            name: told,
             pools: vec![place.pool],
             labels: std::collections::BTreeMap::new(),
             slots: SLOTS,
             drained: false,
             joined_at: now,
-            seen_at: Some(now),
+            seen_at: kind.present.then_some(now),
             version: String::new(),
             kind: AgentKind::Executor(kind),
         };
@@ -201,11 +213,11 @@ impl Executors {
     pub(crate) async fn list(&self, tenant: model::TenantId, pool: &str, addresses: &[String]) -> Result<(), String> {
         for (n, told) in addresses.iter().enumerate() {
             let address = Address::parse(told).map_err(|error| error.to_string())?;
-            let place = Place { tenant, pool: pool.into(), address: address.told().into() };
+            let place = Place::new(tenant, pool.into(), told);
             let kind = Executor { listed: Some(n as u32), ..Executor::default() };
             let found = self.0.registry.lock().find(&place);
             let id = match found {
-                None => self.admit(place, kind).await?,
+                None => self.admit(place, address.told().into(), kind).await?,
                 Some(id) => id,
             };
             self.relist(id, Some(n as u32)).await?;
@@ -215,8 +227,8 @@ impl Executors {
         }
         let of_pool = |record: &Arc<AgentRecord>| record.tenant == tenant && record.pools.iter().any(|own| own == pool);
         let listed = self.records().into_iter().filter(of_pool).filter(|record| executor(record).listed.is_some());
-        let written: Vec<&str> = addresses.iter().map(|told| told.trim()).collect();
-        for record in listed.filter(|record| !written.contains(&record.name.as_str())) {
+        let written: Vec<Place> = addresses.iter().map(|told| Place::new(tenant, pool.into(), told)).collect();
+        for record in listed.filter(|record| !written.contains(&Place::of(record))) {
             self.relist(record.id, None).await?;
             if !self.is_there(record.id) {
                 self.tell(Input::AgentGone { agent: record.id });
@@ -258,6 +270,15 @@ impl Executors {
 
     pub(crate) fn heard_at(&self, id: AgentId) -> Option<model::Timestamp> {
         self.0.registry.lock().heard_at(id)
+    }
+
+    /// A token is worthless: those who showed it are gone until they show another.
+    pub(crate) fn revoked(&self, token: &str) {
+        for line in self.lines().into_iter().filter(|line| line.shows(token)) {
+            let news = self.0.registry.lock().left(line.id);
+            self.mark_present(line.id, false);
+            self.spread(news);
+        }
     }
 
     pub(crate) fn tokens(&self) -> &Tokens {
@@ -344,6 +365,10 @@ impl Executors {
         }
     }
 
+    pub(super) fn lines(&self) -> Vec<Arc<Line>> {
+        self.0.lines.read().values().map(Arc::clone).collect()
+    }
+
     pub(super) fn line(&self, id: AgentId) -> Option<Arc<Line>> {
         self.0.lines.read().get(&id).map(Arc::clone)
     }
@@ -387,6 +412,6 @@ fn place_of(scope: &Scope, told: &Registration) -> Result<(Place, Address), Stri
         return Err(format!("this token is not for the executors of {:?}", told.app));
     }
     let address = Address::parse(&told.address).map_err(|error| error.to_string())?;
-    let place = Place { tenant: scope.tenant, pool: told.app.clone(), address: address.told().into() };
+    let place = Place::new(scope.tenant, told.app.clone(), &told.address);
     Ok((place, address))
 }

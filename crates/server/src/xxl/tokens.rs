@@ -34,6 +34,20 @@ pub enum BadToken {
 }
 
 impl TokenRules {
+    /// What everybody who starts such a server should read.
+    pub fn warning(&self) -> Option<&'static str> {
+        match (self.allow_empty, self.allow_default) {
+            (true, _) => Some(
+                "XXL-JOB executors need no token here (--xxl-allow-empty-token): anybody who reaches this port can register one.",
+            ),
+            (false, true) => Some(
+                "the well-known XXL-JOB token default_token is taken here (--xxl-allow-default-token): anybody who reaches this port can register an \
+                 executor.",
+            ),
+            (false, false) => None,
+        }
+    }
+
     pub fn check(&self) -> Result<(), BadToken> {
         match self.token.as_deref() {
             Some(DEFAULT_TOKEN) if !self.allow_default => Err(BadToken::WellKnown),
@@ -67,8 +81,11 @@ impl Tokens {
         self.kept.write().push(token);
     }
 
-    pub(crate) fn forget(&self, id: i64) {
-        self.kept.write().retain(|token| token.id != id);
+    /// Gives back what it was.
+    pub(crate) fn forget(&self, id: i64) -> Option<String> {
+        let mut kept = self.kept.write();
+        let at = kept.iter().position(|token| token.id == id)?;
+        Some(kept.remove(at).token)
     }
 
     /// Whom the bearer may speak for.

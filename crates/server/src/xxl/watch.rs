@@ -48,6 +48,7 @@ impl Executors {
         let mut kept = None;
         while let Some(order) = line.next().await {
             self.run(line, &mut kept, &order).await;
+            line.answered(order.attempt);
         }
     }
 
@@ -83,8 +84,9 @@ impl Executors {
                 self.report(line.id, attempt, Verdict::Refused, "the executor knows neither /run nor /trigger");
             }
             Fate::NotSent { refused, why } => {
-                self.report(line.id, attempt, Verdict::Undelivered, why.clone());
+                // First that it is not there, or the run would come back to it.
                 self.set_aside(line, refused, &why);
+                self.report(line.id, attempt, Verdict::Undelivered, why);
             }
             Fate::Unanswered(why) => {
                 tracing::warn!(executor = %line.address, %attempt, %why, "a run was sent and not answered");
@@ -190,7 +192,7 @@ impl Executors {
                 Ok(answer) => (answer.message, false),
                 Err(error) => (error, false),
             };
-            trail.push(format!("{}: {said}", line.address));
+            trail.push(format!("{}: {said}", line.address.told()));
             if good {
                 return (Some(*id), trail.join("; "));
             }
@@ -253,6 +255,14 @@ impl Executors {
 
     // ---- signs
 
+    /// Results came: who said that it had nothing of these runs is known for it.
+    pub(super) fn told(&self, attempts: &[AttemptId]) {
+        let (now, guard) = (self.0.clock.now(), Span::from(self.0.pace.guard));
+        for line in self.lines().into_iter().filter(|line| !line.doubts_nothing()) {
+            attempts.iter().for_each(|attempt| line.told(*attempt, now, guard));
+        }
+    }
+
     pub(super) async fn inspect(&self, line: &Arc<Line>, open: Vec<Inspected>) {
         if !line.begin_inspection() {
             return;
@@ -263,6 +273,11 @@ impl Executors {
             if idle == Some(false) {
                 self.mark(line.id, |executor| executor.tells_busy = true);
             }
+            // What it says it has is not in doubt any more.
+            for one in open.iter().filter(|one| one.alias == alias && one.taken && one.doubted && idle == Some(false)) {
+                let kind = ReportKind::Started { at: one.started_at.unwrap_or(one.ordered_at) };
+                self.tell(Input::Report { agent: line.id, report: Report { attempt: one.attempt, seq: 1, kind } });
+            }
             for one in open.iter().filter(|one| one.alias == alias) {
                 self.judge(line, *one, idle).await;
             }
@@ -272,6 +287,9 @@ impl Executors {
 
     async fn is_idle(&self, line: &Arc<Line>, alias: i32) -> Option<bool> {
         let called = line.ask("idleBeat", &JobQuestion { job_id: alias }.body()).await;
+        if let Err(CallError::NotSent { refused, why }) = &called {
+            self.set_aside(line, *refused, why);
+        }
         let java = called.as_ref().is_ok_and(|response| is_java(&response.kind));
         let idle = answer(called).ok()?.is_success();
         if java {
@@ -281,6 +299,9 @@ impl Executors {
     }
 
     async fn judge(&self, line: &Arc<Line>, one: Inspected, idle: Option<bool>) {
+        if line.is_under_way(one.attempt) {
+            return;
+        }
         let known = self.record(line.id).map(|record| executor(&record)).unwrap_or_default();
         let has_log = match idle {
             Some(true) if !one.taken && known.keeps_logs => self.has_log(line, one).await,
@@ -300,12 +321,17 @@ impl Executors {
             taken: one.taken,
             idle,
             honest,
+            liar: line.is_liar(),
             logless,
             idle_since: line.idle_since(one.attempt, idle == Some(true), now),
             restarted_at: line.restarted_at(),
         };
         let (verdict, why) = match conclude(signs, Span::from(self.0.pace.guard)) {
             Conclusion::Wait => return,
+            Conclusion::Doubt => {
+                let why = "its executor says that it has nothing of the job, and was never heard to say otherwise";
+                return self.tell(Input::Unanswered { agent: line.id, attempt: one.attempt, why: why.into() });
+            }
             Conclusion::NeverCame => (Verdict::Undelivered, "its executor never got it"),
             Conclusion::Gone => (Verdict::Lost, "its executor no longer has it and never said how it ended"),
             Conclusion::Restarted => (Verdict::Lost, "its executor was restarted and never said how it ended"),

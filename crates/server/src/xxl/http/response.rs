@@ -87,11 +87,15 @@ impl Reader {
 fn head(bytes: &[u8]) -> Result<Option<Head>, BadResponse> {
     let mut headers = [httparse::EMPTY_HEADER; 64];
     let mut parsed = httparse::Response::new(&mut headers);
-    let at = match parsed.parse(bytes).map_err(|error| BadResponse::NotHttp(error.to_string()))? {
-        httparse::Status::Complete(at) => at,
-        httparse::Status::Partial if bytes.len() > HEAD_MAX => return Err(BadResponse::TooLong),
-        httparse::Status::Partial => return Ok(None),
-    };
+    // One executor puts a blank before its first header.
+    let mut lenient = httparse::ParserConfig::default();
+    lenient.allow_space_before_first_header_name(true);
+    let at =
+        match lenient.parse_response(&mut parsed, bytes).map_err(|error| BadResponse::NotHttp(error.to_string()))? {
+            httparse::Status::Complete(at) => at,
+            httparse::Status::Partial if bytes.len() > HEAD_MAX => return Err(BadResponse::TooLong),
+            httparse::Status::Partial => return Ok(None),
+        };
     let status = parsed.code.unwrap_or(0);
     let value = |name: &str| {
         let found = parsed.headers.iter().find(|header| header.name.eq_ignore_ascii_case(name));
@@ -165,6 +169,7 @@ mod tests {
         let expected = Some((200, r#"{"code":200}"#.to_string(), true));
         assert_eq!(body("HTTP/1.1 200 OK\r\nContent-Length: 12\r\n\r\n{\"code\":200}"), expected);
         assert_eq!(body("HTTP/1.1 200 OK\nContent-Type: text/plain\ncontent-length: 12\n\n{\"code\":200}"), expected);
+        assert_eq!(body("HTTP/1.1 200 OK\n content-length: 12\n\n{\"code\":200}"), expected);
         assert_eq!(
             body("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\n{\"cod\r\n7\r\ne\":200}\r\n0\r\n\r\n"),
             expected

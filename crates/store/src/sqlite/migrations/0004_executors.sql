@@ -11,7 +11,7 @@ insert into meta (key, value) values ('next_alias', 1);
 
 -- What executors show and are shown. Kept readable, because it must be shown to them too.
 create table executor_token (
-    id integer primary key,
+    id integer primary key autoincrement,
     token text not null unique,
     tenant integer not null,
     pool text,
