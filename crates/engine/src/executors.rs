@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use model::{AgentId, AttemptId, InstanceId, Outcome, Report, ReportKind, Timestamp, Verdict};
 
+use crate::agents::Agent;
 use crate::change::Change;
 use crate::effect::{Decisions, Effect, Inspected, Reply};
 use crate::input::Scope;
@@ -58,8 +59,10 @@ impl Shard {
             return self.settle(id, Outcome::of(Verdict::Refused, trail, now), now, out);
         };
         open.note = Some(trail.into());
-        let takes = self.agents.get(&agent).is_some_and(|agent| agent.takes_work() && agent.has_slot());
-        if takes && self.queues.has_room(self.open[&id].queue) {
+        let open = &self.open[&id];
+        let fits = |agent: &Agent| agent.takes_work() && agent.has_slot() && self.within_per_agent(open, agent);
+        // Things may have changed while they were asked.
+        if self.agents.get(&agent).is_some_and(fits) && self.queues.has_room(open.queue) {
             self.order(id, agent, now, out);
         } else {
             self.enqueue(id, now, out);

@@ -183,7 +183,7 @@ impl Shard {
         }
     }
 
-    fn within_per_agent(&self, open: &Open, agent: &Agent) -> bool {
+    pub(crate) fn within_per_agent(&self, open: &Open, agent: &Agent) -> bool {
         let Some(max) = open.rule.rule.limits.per_agent else { return true };
         let same_job = agent.busy.iter().filter(|id| self.open.get(id).is_some_and(|o| o.job == open.job));
         (same_job.count() as u32) < max

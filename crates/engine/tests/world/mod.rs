@@ -36,6 +36,14 @@ pub struct World {
     replies: BTreeMap<u64, Result<Reply, Refusal>>,
     /// Attempts ordered and not known to have ended, and by which order.
     pub out: BTreeMap<AttemptId, Order>,
+    /// Machines are executors.
+    pub called: bool,
+    /// Questions nobody has answered.
+    pub asks: Vec<duly_engine::Ask>,
+    /// Questions are answered at once, by the first that is asked.
+    pub answers: bool,
+    /// What follows by itself from what the shard was told.
+    follow: std::collections::VecDeque<Input>,
 }
 
 /// The server dies while it is told something for the so-manieth time.
@@ -76,6 +84,10 @@ impl World {
             callers: 0,
             replies: BTreeMap::new(),
             out: BTreeMap::new(),
+            called: false,
+            asks: Vec::new(),
+            answers: false,
+            follow: Default::default(),
         }
     }
 
@@ -85,6 +97,13 @@ impl World {
 
     /// Tells the shard one thing, commits what it decides, and lets it happen.
     pub fn tell(&mut self, input: Input) {
+        self.tell_one(input);
+        while let Some(next) = self.follow.pop_front() {
+            self.tell_one(next);
+        }
+    }
+
+    fn tell_one(&mut self, input: Input) {
         self.told += 1;
         let crash = self.crash.take_if(|crash| crash.at <= self.told);
         let mut out = Decisions::default();
@@ -167,6 +186,13 @@ impl World {
                     let who: Vec<_> = ask.candidates.iter().map(|id| self.machines[id].record.name.clone()).collect();
                     let what = format!("ask for {}: {}", self.attempt_label(ask.attempt), who.join(", "));
                     self.say(what);
+                    match self.answers {
+                        true => {
+                            let (attempt, chosen) = (ask.attempt, ask.candidates.first().copied());
+                            self.follow.push_back(Input::Asked { attempt, chosen, trail: "the first".into() });
+                        }
+                        false => self.asks.push(ask),
+                    }
                 }
                 Effect::Inspect { open, .. } => {
                     let seen = |one: &duly_engine::Inspected| {
@@ -188,8 +214,19 @@ impl World {
         let machine = self.machines.get_mut(&order.agent).expect("orders go to known machines");
         let part = order.part.index().map_or(String::new(), |index| format!(" ({index}/{})", order.part.total));
         let what = format!("{label} -> {}{part}", machine.record.name);
+        let called = machine.record.kind.is_executor();
+        let there = machine.connected;
+        assert!(!called || !machine.begun.contains(&order.attempt), "{what}: sent twice\n{}", self.story());
+        let machine = self.machines.get_mut(&order.agent).expect("orders go to known machines");
         machine.take(&order, self.now);
         self.say(what);
+        if called && !there {
+            // Whoever calls it says at once that nobody is there.
+            self.out.remove(&order.attempt);
+            let outcome = Outcome::of(Verdict::Undelivered, "nobody is there", self.now);
+            let report = Report { attempt: order.attempt, seq: 9, kind: ReportKind::Ended(Box::new(outcome)) };
+            self.tell(Input::Report { agent: order.agent, report });
+        }
     }
 
     /// What must hold whenever something is sent.
@@ -284,11 +321,28 @@ impl World {
             machine.reboot();
         }
         let (record, held) = (Arc::new(machine.record.clone()), machine.held());
-        // What it does not have was never there.
-        self.out.retain(|attempt, order| order.agent != agent || held.iter().any(|held| held.attempt == *attempt));
+        // What it does not have was never there. Of an executor nobody knows that.
+        let fenced = !record.kind.is_executor();
+        self.out.retain(|attempt, order| {
+            !fenced || order.agent != agent || held.iter().any(|held| held.attempt == *attempt)
+        });
         self.tell(Input::AgentUp { agent: record, held, rebooted });
+        if rebooted && !fenced {
+            self.signs_say_gone(agent);
+        }
         let again: Vec<_> = self.machines[&agent].unacknowledged.values().cloned().collect();
         again.into_iter().for_each(|report| self.tell(Input::Report { agent, report }));
+    }
+
+    /// Whoever calls an executor sees that another process answers, and gives up what the earlier one had.
+    fn signs_say_gone(&mut self, agent: AgentId) {
+        let held: Vec<_> = self.out.values().filter(|order| order.agent == agent).map(|order| order.attempt).collect();
+        for attempt in held {
+            self.out.remove(&attempt);
+            let outcome = Outcome::of(Verdict::Lost, "its executor was restarted", self.now);
+            let report = Report { attempt, seq: 9, kind: ReportKind::Ended(Box::new(outcome)) };
+            self.tell(Input::Report { agent, report });
+        }
     }
 
     pub fn disconnect(&mut self, agent: AgentId) {
