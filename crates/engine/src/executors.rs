@@ -118,6 +118,8 @@ impl Shard {
             // Whoever was told to end it may call that a success.
             if open.stopping.is_some() {
                 outcome.verdict = Verdict::Stopped;
+            } else if outcome.verdict == Verdict::Succeeded && open.was_cut_off(now) {
+                outcome.verdict = Verdict::TimedOut;
             }
             outcome.started_at = outcome.started_at.or(open.started_at).or(open.ordered_at);
             ended += 1;

@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use model::{
-    Actor, AgentId, AttemptId, Cause, ContentId, InstanceId, JobId, Part, State, TenantId, Timestamp, Uncertain,
-    VersionId, When,
+    Actor, AgentId, AttemptId, Cause, ContentId, InstanceId, JobId, Overlap, Part, State, TenantId, Timestamp,
+    Uncertain, VersionId, When,
 };
 
 use crate::change::Row;
@@ -159,6 +159,12 @@ impl Open {
     pub(crate) fn is_overdue(&self, now: Timestamp) -> bool {
         let ordered = self.ordered_at.zip(self.rule.rule.timeout);
         ordered.is_some_and(|(ordered_at, timeout)| now >= ordered_at + timeout)
+    }
+
+    /// An executor that had it to itself for as long as it may take has ended it, whatever it calls that. Where runs of
+    /// the job may be side by side, it may have waited there.
+    pub(crate) fn was_cut_off(&self, now: Timestamp) -> bool {
+        !matches!(self.rule.rule.overlap, Overlap::Allow { .. }) && self.is_overdue(now)
     }
 
     /// What its log is filed under: when it was to run, or when it was made if that is later.

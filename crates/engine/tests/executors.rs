@@ -236,3 +236,50 @@ fn a_person_can_say_where() {
         "#]],
     );
 }
+
+#[test]
+fn a_success_after_its_timeout_is_none() {
+    check(
+        "agent x executor auto; job a manual, executors, timeout 1s; job b manual, executors, timeout 1s, allow; trigger a
+         trigger b; start a#1; start b#1; until 00:00:01; callback a#1 ok; callback b#1 ok",
+        expect![[r#"
+            00:00:00 a#1 by hand
+            00:00:00 a#1 -> x
+            00:00:00 b#1 by hand
+            00:00:00 b#1 -> x
+            00:00:01 a#1 failed (Timeout)
+            00:00:01 callback: 1 ended, 0 foreign
+            00:00:01 b#1 succeeded
+            00:00:01 callback: 1 ended, 0 foreign
+        "#]],
+    );
+}
+
+#[test]
+fn what_was_stopped_is_stopped_whatever_its_executor_calls_that() {
+    check(
+        "agent x executor auto; job a manual, executors; job b manual, after a; trigger a; start a#1; stop a#1
+         callback a#1 ok",
+        expect![[r#"
+            00:00:00 a#1 by hand
+            00:00:00 a#1 -> x
+            00:00:00 a#1 stopping for ann
+            00:00:00 stop a#1
+            00:00:00 a#1 stopped by ann
+            00:00:00 callback: 1 ended, 0 foreign
+        "#]],
+    );
+}
+
+#[test]
+fn an_executor_with_runs_is_not_removed() {
+    check(
+        "agent x executor auto; job a manual, executors; trigger a; remove agent x; callback a#1 ok; remove agent x",
+        expect![[r#"
+            00:00:00 a#1 by hand
+            00:00:00 a#1 -> x
+            00:00:00 a#1 succeeded
+            00:00:00 callback: 1 ended, 0 foreign
+        "#]],
+    );
+}

@@ -225,7 +225,7 @@ impl World {
             self.out.remove(&order.attempt);
             let outcome = Outcome::of(Verdict::Undelivered, "nobody is there", self.now);
             let report = Report { attempt: order.attempt, seq: 9, kind: ReportKind::Ended(Box::new(outcome)) };
-            self.tell(Input::Report { agent: order.agent, report });
+            self.follow.push_back(Input::Report { agent: order.agent, report });
         }
     }
 

@@ -92,12 +92,14 @@ impl Desk {
         match self.executors.log_page(rolled.executor, attempt, rolled.dated, from_line).await {
             Ok(page) if page.text.is_empty() || page.to_line < from_line => empty,
             Ok(page) => {
+                // Executors disagree about the numbers of lines; what they sent can be counted.
+                let lines = page.text.lines().count() as u64;
                 let mut bytes = page.text.into_bytes();
                 if !bytes.ends_with(b"\n") {
                     bytes.push(b'\n');
                 }
                 let frame = Frame { stream: Stream::Stdout, at, bytes };
-                Chunk { frames: vec![frame], next: page.to_line.unsigned_abs(), ..empty }
+                Chunk { frames: vec![frame], next: read + lines, ..empty }
             }
             Err(error) => {
                 let frame = Frame { stream: Stream::Marker, at, bytes: error.to_string().into_bytes() };
