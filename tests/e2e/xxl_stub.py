@@ -114,6 +114,7 @@ class Executor:
         self.beating: threading.Event | None = None
         self.listener: socket.socket | None = None
         self.port = 0
+        self.wrap = lambda link: link
         self.listen()
         self.address = f"{scheme}127.0.0.1:{self.port}{path}{slash}"
 
@@ -235,8 +236,9 @@ class Executor:
                 self.links += 1
             threading.Thread(target=self._serve, args=(link,), daemon=True).start()
 
-    def _serve(self, link: socket.socket):
+    def _serve(self, plain: socket.socket):
         try:
+            link = self.wrap(plain)
             with link, link.makefile("rb") as stream:
                 while (call := _read(stream)) is not None:
                     if not self._answer(link, call):
@@ -245,7 +247,7 @@ class Executor:
             pass
         finally:
             with self.lock:
-                self.open_links.discard(link)
+                self.open_links.discard(plain)
 
     def _answer(self, link: socket.socket, call: Call) -> bool:
         name = call.path.rsplit("/", 1)[-1]

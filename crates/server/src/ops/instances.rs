@@ -47,17 +47,22 @@ impl Desk {
     }
 
     pub(crate) async fn show_instance(&self, id: InstanceId) -> Done<InstanceView> {
+        let mut shown = self.show_row(id).await?;
+        if shown.state.is_open() {
+            self.add_what_is_known_now(&mut shown).await;
+        }
+        Ok(shown)
+    }
+
+    /// As its row says, which is all there is to know of one that was made a moment ago.
+    pub(crate) async fn show_row(&self, id: InstanceId) -> Done<InstanceView> {
         let agents = self.agent_names();
         let found = self.read(move |reads, by| {
             let Some(instance) = reads.instance(id, by)? else { return Ok(None) };
             let names = job_names(reads, std::slice::from_ref(&instance), by)?;
             view(reads, &instance, &names, &agents, by).map(Some)
         });
-        let mut shown = found.await?.ok_or_else(|| no_instance(id))?;
-        if shown.state.is_open() {
-            self.add_what_is_known_now(&mut shown).await;
-        }
-        Ok(shown)
+        found.await?.ok_or_else(|| no_instance(id))
     }
 
     pub(crate) async fn attempts(&self, id: InstanceId) -> Done<Page<AttemptView>> {

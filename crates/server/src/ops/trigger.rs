@@ -46,7 +46,7 @@ impl Desk {
             Reply::Repeated { id, .. } => self.repeated(&job, asked, id, by).await?,
             other => return Err(Problem::new(Code::Internal, format!("an unexpected reply: {other:?}")).into()),
         };
-        self.show_instance(id).await
+        self.show_row(id).await
     }
 
     /// The agent of this name, or the executor of this address. Nobody else is ever called.
