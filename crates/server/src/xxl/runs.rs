@@ -14,6 +14,10 @@ use super::http::Response;
 /// How long an executor may take to say that it has a run.
 pub(super) const TAKEN_WITHIN: Duration = Duration::from_secs(10);
 
+/// Between two tries of a run that was refused because its job seemed to run.
+pub(super) const STILL_BUSY: [Duration; 4] =
+    [Duration::from_millis(5), Duration::from_millis(20), Duration::from_millis(100), Duration::from_millis(300)];
+
 /// What became of a run that was sent, or was to be.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Fate {
@@ -64,6 +68,16 @@ pub(super) fn fate(called: Result<Response, CallError>) -> Fate {
         Fate::Over(Verdict::Refused, text.clone())
     } else {
         Fate::Over(Verdict::Refused, format!("the executor answered HTTP {}: {text}", response.status))
+    }
+}
+
+/// Whether a run was refused because the executor takes an earlier one of the job for running. Some free a job only when
+/// they have read that its result was taken, which may be after the next run has come: a moment later they take it.
+pub(super) fn is_still_busy(fate: &Fate, overlap: Overlap) -> bool {
+    let ours_to_serialise = !matches!(overlap, Overlap::Allow { .. });
+    match fate {
+        Fate::Over(Verdict::Refused, text) => ours_to_serialise && text.contains("running"),
+        Fate::Over(..) | Fate::Taken | Fate::OtherName | Fate::NotSent { .. } | Fate::Unanswered(_) => false,
     }
 }
 
@@ -153,6 +167,14 @@ mod tests {
         );
         assert_eq!(says(404, "not found"), Fate::OtherName);
         assert_eq!(says(200, r#"{"code":500,"msg":"invalid request, uri-mapping(/run) not found."}"#), Fate::OtherName);
+    }
+
+    #[test]
+    fn who_seems_to_run_the_job_still_is_tried_again_unless_it_may() {
+        let refused = says(200, r#"{"code":500,"msg":"There is already have a same job is running."}"#);
+        assert!(is_still_busy(&refused, Overlap::Skip));
+        assert!(!is_still_busy(&refused, Overlap::Allow { max: None }));
+        assert!(!is_still_busy(&says(200, r#"{"code":500,"msg":"job handler [x] not found."}"#), Overlap::Skip));
     }
 
     #[test]

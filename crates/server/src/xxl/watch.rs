@@ -15,7 +15,7 @@ use super::evidence::{Conclusion, Signs, conclude, is_java, says_no_log};
 use super::http::Response;
 use super::line::Line;
 use super::registry::executor;
-use super::runs::{self, Fate, TAKEN_WITHIN, fate};
+use super::runs::{self, Fate, STILL_BUSY, TAKEN_WITHIN, fate, is_still_busy};
 use super::switch::{Executors, Ready};
 use crate::shard::Stop;
 
@@ -65,14 +65,13 @@ impl Executors {
                 return self.report(line.id, attempt, Verdict::Refused, why);
             }
         };
-        let dialect = line.dialect();
-        let mut became = fate(line.call_once(kept, dialect.call(), &body, TAKEN_WITHIN).await);
-        if became == Fate::OtherName {
-            let other = dialect.other();
-            became = fate(line.call_once(kept, other.call(), &body, TAKEN_WITHIN).await);
-            if became != Fate::OtherName {
-                line.speak(other);
+        let mut became = self.call_run(line, kept, &body).await;
+        for wait in STILL_BUSY {
+            if !is_still_busy(&became, order.overlap) {
+                break;
             }
+            tokio::time::sleep(wait).await;
+            became = self.call_run(line, kept, &body).await;
         }
         match became {
             Fate::Taken => {
@@ -94,6 +93,20 @@ impl Executors {
                 self.tell(Input::Unanswered { agent: line.id, attempt, why });
             }
         }
+    }
+
+    /// By the name it knows the call by.
+    async fn call_run(&self, line: &Arc<Line>, kept: &mut Option<Connection>, body: &str) -> Fate {
+        let dialect = line.dialect();
+        let mut became = fate(line.call_once(kept, dialect.call(), body, TAKEN_WITHIN).await);
+        if became == Fate::OtherName {
+            let other = dialect.other();
+            became = fate(line.call_once(kept, other.call(), body, TAKEN_WITHIN).await);
+            if became != Fate::OtherName {
+                line.speak(other);
+            }
+        }
+        became
     }
 
     async fn body(&self, order: &Order) -> Result<String, String> {
