@@ -95,7 +95,7 @@ impl Shard {
         out: &mut Decisions,
     ) -> Result<Reply, Refusal> {
         if let Some(made) = number.and_then(|id| self.open.get(&id)) {
-            return Ok(Reply::Instance { id: made.id, planned: made.planned });
+            return Ok(Reply::Instance { id: made.id, planned: made.planned, made: None });
         }
         self.takes_triggers(asked, now)?;
         if let Some(adopted) = asked.adopt.filter(|id| !self.adopted.insert(*id)) {
@@ -103,7 +103,7 @@ impl Shard {
         }
         let id = self.trigger_by_hand(asked, number, by, now, out);
         let planned = created_planned(id, out).expect("the instance was just made");
-        Ok(Reply::Instance { id, planned })
+        Ok(Reply::Instance { id, planned, made: self.open.get(&id).map(|open| Box::new(open.as_written())) })
     }
 
     /// The job, if it can be triggered like that.
@@ -175,7 +175,7 @@ impl Shard {
                 self.relaunch(id, now, out);
             }
         }
-        Ok(Reply::Instance { id, planned })
+        Ok(Reply::Instance { id, planned, made: None })
     }
 
     fn resolve(

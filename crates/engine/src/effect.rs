@@ -1,8 +1,8 @@
 //! What happens outside once a commit is on disk: never before it, and in order.
 
 use model::{
-    AgentId, AttemptId, ContentId, InstanceId, JobId, Overlap, Part, ShardId, Span, State, TenantId, Term, Timestamp,
-    VersionId, Why,
+    AgentId, AttemptId, ContentId, Instance, InstanceId, JobId, Overlap, Part, ShardId, Span, State, TenantId, Term,
+    Timestamp, VersionId, Why,
 };
 
 use crate::change::{Change, Claim};
@@ -148,6 +148,8 @@ pub enum Reply {
     Instance {
         id: InstanceId,
         planned: Timestamp,
+        /// As its row was written, if it has not ended in the same breath.
+        made: Option<Box<Instance>>,
     },
     /// The request was made before under the same key: this is what it made, if it came to that.
     Repeated {

@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use model::{
-    Actor, AgentId, AttemptId, Cause, ContentId, InstanceId, JobId, Overlap, Part, State, TenantId, Timestamp,
-    Uncertain, VersionId, When,
+    Actor, AgentId, AttemptId, Cause, ContentId, Instance, InstanceId, JobId, Overlap, Part, State, TenantId,
+    Timestamp, Uncertain, VersionId, When,
 };
 
 use crate::change::Row;
@@ -126,6 +126,38 @@ impl Open {
             flush_due: false,
             ..*self
         })
+    }
+
+    /// What its row says right after it was made.
+    pub(crate) fn as_written(&self) -> Instance {
+        Instance {
+            id: self.id,
+            tenant: self.tenant,
+            job: self.job,
+            version: self.version,
+            planned: self.planned,
+            part: self.part,
+            parent: self.parent,
+            cause: self.cause.clone(),
+            params: self.params,
+            state: self.written,
+            attempt: self.attempt,
+            attempt_no: self.attempt_no,
+            retries_used: self.retries_used,
+            target: self.target,
+            created_at: self.created,
+            ordered_at: self.ordered_at,
+            started_at: self.started_at,
+            ended_at: None,
+            retry_at: None,
+            exit_code: None,
+            message: None,
+            outputs: None,
+            usage: model::Usage::default(),
+            why: None,
+            stopping: self.stopping.as_ref().map(|(by, _)| by.clone()),
+            uncertain: self.uncertain.clone(),
+        }
     }
 
     pub(crate) fn row(&self) -> Row {

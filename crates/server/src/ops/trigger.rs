@@ -42,6 +42,10 @@ impl Desk {
         }
         let reply = self.shard.ask(by.clone(), Command::Trigger(Box::new(asked.clone()))).await?;
         let id = match reply {
+            Reply::Instance { made: Some(made), .. } => {
+                let agent = made.target.and_then(|agent| self.anybody(agent));
+                return Ok(InstanceView::new(&made, &job.name, agent.as_ref().map(|agent| agent.name.as_str())));
+            }
             Reply::Instance { id, .. } => id,
             Reply::Repeated { id, .. } => self.repeated(&job, asked, id, by).await?,
             other => return Err(Problem::new(Code::Internal, format!("an unexpected reply: {other:?}")).into()),
