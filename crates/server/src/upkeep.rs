@@ -47,6 +47,7 @@ async fn round(app: &Arc<App>, rounds: u32) -> Result<(), store::StoreError> {
             tokio::task::yield_now().await;
         }
         app.access.run(move |access| access.forget_expired(now)).await?;
+        app.executors.forget_old(now - Span::from(app.config.keep_history)).await;
         let (logs, keep) = (Arc::clone(&app.logs), app.config.keep_logs);
         let _ = tokio::task::spawn_blocking(move || logs.tidy(keep, SystemTime::now())).await;
     }

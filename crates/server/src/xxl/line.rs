@@ -48,6 +48,8 @@ struct State {
     is_liar: bool,
     /// It is being asked about what it has.
     inspecting: bool,
+    /// The job it was asked about last.
+    asked_last: i32,
 }
 
 impl Line {
@@ -196,6 +198,14 @@ impl Line {
 
     pub(super) fn begin_inspection(&self) -> bool {
         !std::mem::replace(&mut self.state.lock().inspecting, true)
+    }
+
+    pub(super) fn asked_last(&self) -> i32 {
+        self.state.lock().asked_last
+    }
+
+    pub(super) fn set_asked_last(&self, alias: i32) {
+        self.state.lock().asked_last = alias;
     }
 
     pub(super) fn end_inspection(&self) {

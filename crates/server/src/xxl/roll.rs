@@ -4,9 +4,9 @@
 use model::{AgentId, AttemptId, Timestamp};
 use wire::xxl::{LogPage, LogQuestion};
 
+use super::ask::answer;
 use super::runs::log_date;
 use super::switch::Executors;
-use super::watch::answer;
 
 /// Why there is nothing to show.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
