@@ -6,7 +6,7 @@ DULY := target/debug/duly
 PROGRAMS := -p duly --bin duly
 TEST_FEATURES := duly/faults,duly-store/conformance
 
-.PHONY: run test soak bench lint fmt need need-peers unit e2e openapi clean
+.PHONY: run test soak bench lint fmt need need-tests need-peers unit e2e openapi clean
 
 ## Start Duly on its embedded default; ends with a URL.
 run: need
@@ -23,7 +23,7 @@ lint: need
 	cargo clippy --workspace --all-targets --features $(TEST_FEATURES) -- -D warnings
 	scripts/tidy
 
-unit: need
+unit: need-tests
 	cargo test --workspace --features $(TEST_FEATURES)
 
 e2e: need-peers $(PYTHON_VENV)/ready
@@ -53,6 +53,10 @@ fmt:
 
 need:
 	@scripts/need
+
+## Also the database that the tests start for themselves.
+need-tests:
+	@scripts/need tests
 
 ## Also the tool chains of the XXL-JOB executors that the end-to-end tests run.
 need-peers:

@@ -1,11 +1,17 @@
-//! The store seam: load a shard, commit under its term, read for people. Behind it SQLite and memory (PostgreSQL
-//! later), which all pass one conformance suite. It never decides anything: the guard is in the `where`, the
+//! The store seam: load a shard, commit under its term, read for people. Behind it SQLite, PostgreSQL
+//! and memory, which all pass one conformance suite. It never decides anything: the guard is in the `where`, the
 //! invariant in the schema.
 
 pub mod access;
+mod block;
+mod code;
 #[cfg(feature = "conformance")]
 pub mod conformance;
+mod json;
+mod mark;
 pub mod memory;
+mod page;
+pub mod postgres;
 pub mod read;
 mod settled;
 pub mod sqlite;

@@ -6,6 +6,9 @@ use duly_store::sqlite::{Options, SqliteStore};
 use duly_store::{Reads, Store};
 use engine::change::Row;
 
+#[path = "support/cluster.rs"]
+mod cluster;
+
 mod sqlite {
     use super::*;
 
@@ -61,6 +64,38 @@ mod memory {
 
         fn spoil(&self, row: Row) {
             self.0.spoil(row.id);
+        }
+    }
+
+    duly_store::conformance!(bed);
+}
+
+mod postgres {
+    use duly_store::postgres::{Options, PgStore};
+
+    use super::cluster::Database;
+    use super::*;
+
+    fn bed() -> Database {
+        Database::fresh()
+    }
+
+    fn open(of: &Database) -> PgStore {
+        PgStore::open(&of.address, &Options { shards: 2, readers: 1 }).unwrap()
+    }
+
+    impl Bed for Database {
+        fn store(&self) -> Box<dyn Store> {
+            Box::new(open(self))
+        }
+
+        fn reads(&self) -> Box<dyn Reads> {
+            Box::new(open(self).reads().unwrap())
+        }
+
+        fn spoil(&self, row: Row) {
+            // People see all days as one table.
+            assert_eq!(self.run(&format!("update duly.instance set cause = 77 where id = {}", row.id.0)), 1);
         }
     }
 

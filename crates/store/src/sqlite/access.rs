@@ -6,9 +6,10 @@ use model::{AgentId, TenantId, Timestamp};
 use rusqlite::{Connection, OpenFlags, OptionalExtension, Params, Row, params};
 
 use super::open::connect;
-use super::{Gate, Options, SqliteStore, json};
+use super::{Gate, Options, SqliteStore};
 use crate::StoreError;
 use crate::access::{Access, ExecutorToken, JoinToken, SecretHash, Session, Token, User};
+use crate::json;
 
 pub struct SqliteAccess {
     conn: Connection,

@@ -4,10 +4,10 @@ use engine::change::{Change, Commit, Created, Ended, Progress, Retried, Row};
 use model::{Actor, AttemptId, Failure, State, Timestamp};
 use rusqlite::{CachedStatement, Connection, OptionalExtension, params};
 
-use super::code::{self, Code};
 use super::day::{Days, on_day};
 use super::error::Fault;
 use super::sql;
+use crate::code::{self, Code};
 use crate::settled::verdict_of;
 
 /// A batch being written.

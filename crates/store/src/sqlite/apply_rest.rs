@@ -7,10 +7,12 @@ use model::{
 use rusqlite::{OptionalExtension, params};
 
 use super::apply::{Applying, expect};
-use super::code::{self, Code};
-use super::day::{block_of, on_day};
+use super::day::on_day;
 use super::error::Fault;
-use super::{json, sql};
+use super::sql;
+use crate::block::block_of;
+use crate::code::{self, Code};
+use crate::json;
 
 impl Applying<'_> {
     pub(super) fn gap(&self, gap: &Gap) -> Result<(), Fault> {

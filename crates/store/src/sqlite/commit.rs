@@ -6,8 +6,9 @@ use rusqlite::Connection;
 
 use super::apply::Applying;
 use super::error::{Fault, commit_error, write_error};
-use super::{SqliteStore, code, sql};
+use super::{SqliteStore, sql};
 use crate::CommitError;
+use crate::code;
 use crate::subject::subject;
 
 impl SqliteStore {

@@ -1,5 +1,5 @@
-//! Instances are kept in one table per planned day. Knows the days' names and statements, and which planned times a
-//! block of ids holds. Never reads an instance.
+//! Instances are kept in one table per planned day. Knows the days' names and statements, and keeps the blocks of ids
+//! wide enough. Never reads an instance.
 
 use std::collections::hash_map::Entry;
 
@@ -8,15 +8,7 @@ use rusqlite::Connection;
 use rustc_hash::FxHashMap;
 
 use super::sql;
-
-/// Ids per block: small enough to scan at once, large enough that a busy store widens few of them.
-pub(super) const BLOCK_BITS: u32 = 12;
-/// Planned times of a block are kept rounded outwards, so that not every commit widens one.
-const GRAIN: i64 = 1_000_000;
-
-pub(super) fn block_of(id: i64) -> i64 {
-    id >> BLOCK_BITS
-}
+use crate::block::Block;
 
 /// A statement of `instance_day` for one day, without the comment that explains it.
 pub(super) fn on_day(statement: &'static str, day: i64) -> String {
@@ -37,13 +29,6 @@ pub(super) struct Day {
     pub create: String,
     pub end: String,
     block: Option<Block>,
-}
-
-#[derive(Clone, Copy)]
-struct Block {
-    no: i64,
-    from: i64,
-    until: i64,
 }
 
 impl Days {
@@ -77,20 +62,10 @@ impl Days {
 
     /// Keeps the block ranges true for a new row.
     pub(super) fn cover(&mut self, conn: &Connection, id: i64, planned: Timestamp) -> rusqlite::Result<()> {
-        let (no, at) = (block_of(id), planned.0);
         let day = self.make(conn, planned.day())?;
-        let same = day.block.filter(|block| block.no == no);
-        if same.is_some_and(|block| block.from <= at && at <= block.until) {
-            return Ok(());
-        }
-        let mut from = at.div_euclid(GRAIN).saturating_mul(GRAIN);
-        let mut until = from.saturating_add(GRAIN);
-        if let Some(block) = same {
-            from = from.min(block.from);
-            until = until.max(block.until);
-        }
-        conn.prepare_cached(sql::body(sql::PUT_BLOCK))?.execute([no, planned.day(), from, until])?;
-        day.block = Some(Block { no, from, until });
+        let Some(block) = Block::widened(day.block, id, planned) else { return Ok(()) };
+        conn.prepare_cached(sql::body(sql::PUT_BLOCK))?.execute([block.no, planned.day(), block.from, block.until])?;
+        day.block = Some(block);
         Ok(())
     }
 }

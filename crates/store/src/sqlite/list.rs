@@ -5,25 +5,17 @@
 use model::{Instance, InstanceId, State};
 use rusqlite::{Connection, params};
 
-use super::code::Code;
-use super::day::{BLOCK_BITS, block_of, on_day};
+use super::day::on_day;
 use super::{row, sql};
 use crate::StoreError;
+use crate::block::{BLOCK_BITS, block_of};
+use crate::code::Code;
+use crate::page::{Key, Wanted, Way, keep_newest};
 use crate::read::InstanceFilter;
-
-/// What a page still wants: rows before `top`, not before `from`.
-struct Wanted {
-    top: (i64, i64),
-    from: i64,
-    tenant: Option<i64>,
-    /// One bit per state.
-    states: i64,
-    limit: usize,
-}
 
 pub(super) fn page(conn: &Connection, filter: &InstanceFilter) -> Result<Vec<Instance>, StoreError> {
     let mut wanted = Wanted::of(filter);
-    if wanted.limit == 0 || wanted.top <= (wanted.from, i64::MIN) {
+    if wanted.is_nothing() {
         return Ok(Vec::new());
     }
     if let Some(parent) = filter.parent {
@@ -32,16 +24,15 @@ pub(super) fn page(conn: &Connection, filter: &InstanceFilter) -> Result<Vec<Ins
     if let Some(job) = filter.job {
         return of_job(conn, job.0, None, &wanted);
     }
-    let all = |test: fn(State) -> bool| !filter.states.is_empty() && filter.states.iter().all(|state| test(*state));
-    let unwell = |state: State| !state.is_open() && state != State::Succeeded;
     let mut found = Vec::new();
-    if all(unwell) {
+    let way = Way::of(filter);
+    if matches!(way, Way::Unwell) {
         for key in of_unwell(conn, &filter.states, &wanted)? {
             fetch(conn, model::Timestamp(key.0).day(), &[key], &mut found)?;
         }
         return Ok(found);
     }
-    let open = all(State::is_open);
+    let open = matches!(way, Way::Open);
     for day in if open { open_days(conn, &wanted)? } else { days(conn, &wanted)? } {
         let keys = if open { of_open(conn, day, &wanted)? } else { of_blocks(conn, day, &wanted)? };
         wanted.limit -= keys.len();
@@ -51,25 +42,6 @@ pub(super) fn page(conn: &Connection, filter: &InstanceFilter) -> Result<Vec<Ins
         }
     }
     Ok(found)
-}
-
-impl Wanted {
-    fn of(filter: &InstanceFilter) -> Wanted {
-        let before = filter.to.map_or((i64::MAX, i64::MAX), |to| (to.0, i64::MIN));
-        let after = filter.after.map_or((i64::MAX, i64::MAX), |(planned, id)| (planned.0, id.0));
-        let states = if filter.states.is_empty() { &State::ALL[..] } else { &filter.states };
-        Wanted {
-            top: before.min(after),
-            from: filter.from.map_or(i64::MIN, |from| from.0),
-            tenant: filter.tenant.map(|tenant| tenant.0),
-            states: states.iter().fold(0, |bits, state| bits | 1 << state.code()),
-            limit: filter.limit,
-        }
-    }
-
-    fn days(&self) -> [i64; 2] {
-        [model::Timestamp(self.from).day(), model::Timestamp(self.top.0).day()]
-    }
 }
 
 fn days(conn: &Connection, wanted: &Wanted) -> rusqlite::Result<Vec<i64>> {
@@ -107,12 +79,9 @@ fn children(
     if filter.job.is_some_and(|job| job != of.job) {
         return Ok(Vec::new());
     }
-    wanted.from = wanted.from.max(of.planned.0);
-    wanted.top = wanted.top.min((of.planned.0.saturating_add(1), i64::MIN));
+    wanted.at(of.planned);
     of_job(conn, of.job.0, Some(parent.0), &wanted)
 }
-
-type Key = (i64, i64);
 
 fn of_unwell(conn: &Connection, states: &[State], wanted: &Wanted) -> Result<Vec<Key>, StoreError> {
     let mut keys = Vec::new();
@@ -179,12 +148,6 @@ fn of_open(conn: &Connection, day: i64, wanted: &Wanted) -> Result<Vec<Key>, Sto
 
 fn key(row: &rusqlite::Row) -> rusqlite::Result<Key> {
     Ok((row.get(0)?, row.get(1)?))
-}
-
-fn keep_newest(keys: &mut Vec<Key>, limit: usize) {
-    keys.sort_unstable_by(|a, b| b.cmp(a));
-    keys.dedup();
-    keys.truncate(limit);
 }
 
 fn fetch(conn: &Connection, day: i64, keys: &[Key], found: &mut Vec<Instance>) -> Result<(), StoreError> {

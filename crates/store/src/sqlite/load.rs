@@ -4,8 +4,9 @@
 use model::{ContentId, JobId, ShardId, Timestamp};
 use rusqlite::{Connection, OptionalExtension, Rows};
 
-use super::day::{block_of, on_day};
+use super::day::on_day;
 use super::{SqliteStore, row, sql};
+use crate::block::block_of;
 use crate::{Standing, StoreError, Stored};
 
 impl SqliteStore {

@@ -6,12 +6,10 @@ mod apply;
 mod apply_rest;
 mod backup;
 mod checkpoint;
-mod code;
 mod commit;
 mod day;
 mod error;
 mod intern;
-mod json;
 mod list;
 mod load;
 mod migrate;
@@ -23,7 +21,6 @@ mod row;
 mod sql;
 mod tidy;
 
-use std::collections::VecDeque;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -36,6 +33,7 @@ use rustc_hash::FxHashMap;
 
 use self::checkpoint::Checkpointer;
 use self::day::Days;
+use crate::mark::Marks;
 use crate::{CommitError, Ownership, Retention, Standing, Store, StoreError, Stored};
 
 pub use self::access::SqliteAccess;
@@ -55,8 +53,7 @@ pub struct SqliteStore {
     days: Days,
     /// As last read or written by us; only the owner of a shard raises it.
     low_water: FxHashMap<ShardId, i64>,
-    /// When the shard's ids had come how far: the mark follows at a distance.
-    marks: FxHashMap<ShardId, VecDeque<(Timestamp, i64)>>,
+    marks: FxHashMap<ShardId, Marks>,
     _checkpointer: Checkpointer,
 }
 

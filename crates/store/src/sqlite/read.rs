@@ -9,11 +9,12 @@ use model::{
 };
 use rusqlite::{Connection, OptionalExtension, Row, params};
 
-use super::code::{self, Code};
-use super::day::{BLOCK_BITS, on_day};
+use super::day::on_day;
 use super::pool::SqliteReads;
 use super::row::{self, Unreadable};
 use super::{list, sql};
+use crate::block::BLOCK_BITS;
+use crate::code::{self, Code};
 use crate::read::{
     AttemptRecord, InstanceFilter, Interval, JobFilter, LedgerEntry, NoteFilter, NoteRecord, Orphan, QuarantineRecord,
     Reads, VersionRecord,

@@ -4,10 +4,11 @@
 use model::{ShardId, Span, State};
 use rusqlite::Connection;
 
-use super::code::Code;
-use super::day::{block_of, on_day, table};
+use super::day::{on_day, table};
 use super::intern::unix_secs;
 use super::{SqliteStore, commit, sql};
+use crate::block::block_of;
+use crate::code::Code;
 use crate::{HISTORY_MARGIN, Retention, StoreError};
 
 /// Bytes nobody names yet may be about to be named.

@@ -9,9 +9,9 @@ use model::{
 use rusqlite::Row;
 use rusqlite::types::FromSql;
 
-use super::code::{self, Code};
-use super::json;
 use crate::StoredVersion;
+use crate::code::{self, Code};
+use crate::json;
 use crate::read::{AttemptRecord, Interval, NoteRecord};
 
 #[derive(Debug)]

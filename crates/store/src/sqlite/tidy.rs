@@ -1,24 +1,21 @@
 //! Raises a shard's low-water mark: what is still open below the new mark is listed as open long, in the same
 //! transaction. Loading then looks at recent ids and that list, and at nothing else.
 
-use std::collections::VecDeque;
-
-use model::{ShardId, Span, Timestamp};
+use model::{ShardId, Timestamp};
 use rusqlite::Connection;
 
-use super::day::{BLOCK_BITS, block_of, on_day};
+use super::day::on_day;
 use super::{SqliteStore, commit, load, sql};
 use crate::StoreError;
+use crate::block::{BLOCK_BITS, block_of};
 
-/// The mark follows the newest ids at this distance: most instances have ended by then and need not be listed.
-const BEHIND: Span = Span::MINUTE;
 /// Ids passed in one step; a few milliseconds of reading.
 const STEP: i64 = 8_192;
 
 impl SqliteStore {
     pub(super) fn raise_mark(&mut self, shard: ShardId, now: Timestamp) -> Result<bool, StoreError> {
         let next_id = load::standing(&self.conn, shard)?.next_id;
-        let Some(goal) = follow(self.marks.entry(shard).or_default(), now, next_id) else { return Ok(false) };
+        let Some(goal) = self.marks.entry(shard).or_default().follow(now, next_id) else { return Ok(false) };
         let low: i64 = self.conn.query_row("select low_water from shard where id = ?1", [shard.0], |row| row.get(0))?;
         if goal <= low {
             return Ok(false);
@@ -37,19 +34,6 @@ impl SqliteStore {
         self.low_water.insert(shard, mark);
         Ok(mark < goal)
     }
-}
-
-/// Notes where the ids are now, and says where they were long enough ago.
-fn follow(marks: &mut VecDeque<(Timestamp, i64)>, now: Timestamp, next_id: i64) -> Option<i64> {
-    if marks.back().is_none_or(|(at, _)| now - *at >= Span::SECOND) {
-        marks.push_back((now, next_id));
-    }
-    let old = |mark: Option<&(Timestamp, i64)>| mark.is_some_and(|(at, _)| now - *at >= BEHIND);
-    while old(marks.get(1)) {
-        marks.pop_front();
-    }
-    // It stays, for the steps that are still to come.
-    marks.front().filter(|mark| old(Some(mark))).map(|(_, id)| *id)
 }
 
 fn raise(conn: &Connection, shard: ShardId, low: i64, goal: i64) -> rusqlite::Result<i64> {

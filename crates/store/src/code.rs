@@ -7,7 +7,7 @@ use model::{
     State, Timestamp, Verdict,
 };
 
-pub(super) trait Code: Sized {
+pub(crate) trait Code: Sized {
     fn code(self) -> i64;
     fn decode(code: i64) -> Option<Self>;
 }
@@ -76,7 +76,7 @@ code! {
 }
 
 /// `state` and `reason` and `ended_by` of an ended instance.
-pub(super) fn ending(ending: &Ending) -> (i64, Option<i64>, Option<&str>) {
+pub(crate) fn ending(ending: &Ending) -> (i64, Option<i64>, Option<&str>) {
     let state = ending.state().code();
     match ending {
         Ending::Succeeded | Ending::Warned => (state, None, None),
@@ -86,7 +86,7 @@ pub(super) fn ending(ending: &Ending) -> (i64, Option<i64>, Option<&str>) {
     }
 }
 
-pub(super) fn decode_ending(state: State, reason: Option<i64>, by: Option<String>) -> Option<Ending> {
+pub(crate) fn decode_ending(state: State, reason: Option<i64>, by: Option<String>) -> Option<Ending> {
     let failure = || reason.and_then(Failure::decode);
     match state {
         State::Scheduled | State::Ready | State::Dispatched | State::Running | State::RetryWait => None,
@@ -101,7 +101,7 @@ pub(super) fn decode_ending(state: State, reason: Option<i64>, by: Option<String
 }
 
 /// `cause`, `cause_ref` and `cause_by`.
-pub(super) fn cause(cause: &Cause) -> (i64, Option<i64>, Option<&str>) {
+pub(crate) fn cause(cause: &Cause) -> (i64, Option<i64>, Option<&str>) {
     match cause {
         Cause::Planned => (1, None, None),
         Cause::Misfire { missed } => (2, Some(i64::try_from(*missed).unwrap_or(i64::MAX)), None),
@@ -111,7 +111,7 @@ pub(super) fn cause(cause: &Cause) -> (i64, Option<i64>, Option<&str>) {
     }
 }
 
-pub(super) fn decode_cause(code: i64, reference: Option<i64>, by: Option<String>) -> Option<Cause> {
+pub(crate) fn decode_cause(code: i64, reference: Option<i64>, by: Option<String>) -> Option<Cause> {
     match (code, reference, by) {
         (1, _, _) => Some(Cause::Planned),
         (2, Some(missed), _) => u64::try_from(missed).ok().map(|missed| Cause::Misfire { missed }),
@@ -123,12 +123,12 @@ pub(super) fn decode_cause(code: i64, reference: Option<i64>, by: Option<String>
 }
 
 /// Planned and made-up times count in the ledger of a trigger.
-pub(super) fn cause_is_trigger(code: i64) -> bool {
+pub(crate) fn cause_is_trigger(code: i64) -> bool {
     code == 1 || code == 2
 }
 
 /// `fate`, `reason` and `instance` of a gap.
-pub(super) fn fate(fate: Fate) -> (i64, Option<i64>, Option<i64>) {
+pub(crate) fn fate(fate: Fate) -> (i64, Option<i64>, Option<i64>) {
     match fate {
         Fate::Missed => (1, None, None),
         Fate::Merged(instance) => (2, None, Some(instance.0)),
@@ -136,7 +136,7 @@ pub(super) fn fate(fate: Fate) -> (i64, Option<i64>, Option<i64>) {
     }
 }
 
-pub(super) fn decode_fate(code: i64, reason: Option<i64>, instance: Option<i64>) -> Option<Fate> {
+pub(crate) fn decode_fate(code: i64, reason: Option<i64>, instance: Option<i64>) -> Option<Fate> {
     match (code, reason, instance) {
         (1, _, _) => Some(Fate::Missed),
         (2, _, Some(instance)) => Some(Fate::Merged(InstanceId(instance))),
@@ -146,7 +146,7 @@ pub(super) fn decode_fate(code: i64, reason: Option<i64>, instance: Option<i64>)
 }
 
 /// `kind` and `detail` of a note.
-pub(super) fn note(kind: &NoteKind) -> (i64, Option<i64>) {
+pub(crate) fn note(kind: &NoteKind) -> (i64, Option<i64>) {
     match kind {
         NoteKind::NotStartedInTime => (1, None),
         NoteKind::NotFinishedInTime => (2, None),
@@ -157,7 +157,7 @@ pub(super) fn note(kind: &NoteKind) -> (i64, Option<i64>) {
     }
 }
 
-pub(super) fn decode_note(kind: i64, detail: Option<i64>) -> Option<NoteKind> {
+pub(crate) fn decode_note(kind: i64, detail: Option<i64>) -> Option<NoteKind> {
     match (kind, detail) {
         (1, _) => Some(NoteKind::NotStartedInTime),
         (2, _) => Some(NoteKind::NotFinishedInTime),
@@ -170,17 +170,17 @@ pub(super) fn decode_note(kind: i64, detail: Option<i64>) -> Option<NoteKind> {
 }
 
 /// `kind`, `tenant` and `name` of a claim; the schema knows that 2 is an idempotency key.
-pub(super) fn claim(name: &ClaimName) -> (i64, i64, &str) {
+pub(crate) fn claim(name: &ClaimName) -> (i64, i64, &str) {
     match name {
         ClaimName::JobName { tenant, name } => (JOB_NAME, tenant.0, name),
         ClaimName::Key { tenant, key } => (2, tenant.0, key),
     }
 }
 
-pub(super) const JOB_NAME: i64 = 1;
+pub(crate) const JOB_NAME: i64 = 1;
 
 /// `kind` of an orphan, and the words kept of it.
-pub(super) fn orphan(kind: &ReportKind) -> (i64, String) {
+pub(crate) fn orphan(kind: &ReportKind) -> (i64, String) {
     (
         match kind {
             ReportKind::Started { .. } => 1,
@@ -190,12 +190,12 @@ pub(super) fn orphan(kind: &ReportKind) -> (i64, String) {
     )
 }
 
-pub(super) fn time(micros: Option<i64>) -> Option<Timestamp> {
+pub(crate) fn time(micros: Option<i64>) -> Option<Timestamp> {
     micros.map(Timestamp)
 }
 
 /// An agent's kind as two columns.
-pub(super) fn of_agent_kind(kind: AgentKind) -> (Option<i64>, Option<u32>) {
+pub(crate) fn of_agent_kind(kind: AgentKind) -> (Option<i64>, Option<u32>) {
     match kind {
         AgentKind::Agent => (None, None),
         AgentKind::Executor(executor) => {
@@ -206,7 +206,7 @@ pub(super) fn of_agent_kind(kind: AgentKind) -> (Option<i64>, Option<u32>) {
     }
 }
 
-pub(super) fn agent_kind(executor: Option<i64>, listed: Option<u32>) -> AgentKind {
+pub(crate) fn agent_kind(executor: Option<i64>, listed: Option<u32>) -> AgentKind {
     executor.map_or(AgentKind::Agent, |signs| {
         AgentKind::Executor(Executor {
             listed,

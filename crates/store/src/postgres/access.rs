@@ -1,0 +1,226 @@
+//! People, tokens, agents' identities and settings, on a connection of their own.
+
+use model::{AgentId, TenantId, Timestamp};
+use tokio_postgres::Row;
+use tokio_postgres::types::ToSql;
+
+use super::conn::Conn;
+use super::lane::Lane;
+use super::open::WRITER;
+use super::{PATIENCE, PgStore};
+use crate::StoreError;
+use crate::access::{Access, ExecutorToken, JoinToken, SecretHash, Session, Token, User};
+use crate::json;
+
+type Values<'v> = &'v [&'v (dyn ToSql + Sync)];
+
+pub struct PgAccess {
+    lane: Lane,
+}
+
+impl PgStore {
+    /// A further connection for access. It outlives this writer.
+    pub fn access(&self) -> Result<PgAccess, StoreError> {
+        Ok(PgAccess { lane: Lane::new(self.lane.door().clone(), WRITER)? })
+    }
+}
+
+const TOKEN: &str = "select id, name, hash, person, created_at, expires_at, revoked_at from api_token";
+
+impl PgAccess {
+    /// For what may be repeated when its answer is lost: writes of what shall be, not of what changes.
+    fn write(&mut self, text: &str, values: Values) -> Result<u64, StoreError> {
+        Ok(self.lane.again(PATIENCE, async |conn: &Conn| conn.execute(text, values).await)?)
+    }
+
+    /// For what must not be repeated. A connection that died meanwhile is replaced before.
+    fn write_once(&mut self, text: &str, values: Values) -> Result<Option<Row>, StoreError> {
+        self.lane.again(PATIENCE, async |conn: &Conn| conn.first("select 1", &[]).await)?;
+        Ok(self.lane.once(PATIENCE, async |conn: &Conn| conn.first(text, values).await)?)
+    }
+
+    fn all<T>(&mut self, text: &str, values: Values, read: impl Fn(&Row) -> T) -> Result<Vec<T>, StoreError> {
+        let rows = self.lane.again(PATIENCE, async |conn: &Conn| conn.query(text, values).await)?;
+        Ok(rows.iter().map(read).collect())
+    }
+
+    fn one<T>(&mut self, text: &str, values: Values, read: impl Fn(&Row) -> T) -> Result<Option<T>, StoreError> {
+        Ok(self.all(text, values, read)?.into_iter().next())
+    }
+}
+
+impl Access for PgAccess {
+    fn put_user(&mut self, user: &User) -> Result<(), StoreError> {
+        self.write(
+            "insert into person (name, password, created_at) values ($1, $2, $3)
+             on conflict (name) do update set password = excluded.password",
+            &[&user.name, &user.password, &user.created_at.0],
+        )?;
+        Ok(())
+    }
+
+    fn user(&mut self, name: &str) -> Result<Option<User>, StoreError> {
+        self.one("select name, password, created_at from person where name = $1", &[&name], user)
+    }
+
+    fn users(&mut self) -> Result<Vec<User>, StoreError> {
+        self.all("select name, password, created_at from person order by name", &[], user)
+    }
+
+    fn put_session(&mut self, session: &Session) -> Result<(), StoreError> {
+        self.write(
+            "insert into session (hash, person, created_at, expires_at) values ($1, $2, $3, $4)
+             on conflict (hash) do update set
+                person = excluded.person, created_at = excluded.created_at, expires_at = excluded.expires_at",
+            &[&&session.hash[..], &session.user, &session.created_at.0, &session.expires_at.0],
+        )?;
+        Ok(())
+    }
+
+    fn session(&mut self, hash: &SecretHash) -> Result<Option<Session>, StoreError> {
+        let text = "select person, created_at, expires_at from session where hash = $1";
+        self.one(text, &[&&hash[..]], |row| Session {
+            hash: *hash,
+            user: row.get(0),
+            created_at: Timestamp(row.get(1)),
+            expires_at: Timestamp(row.get(2)),
+        })
+    }
+
+    fn remove_session(&mut self, hash: &SecretHash) -> Result<(), StoreError> {
+        self.write("delete from session where hash = $1", &[&&hash[..]])?;
+        Ok(())
+    }
+
+    fn forget_expired(&mut self, now: Timestamp) -> Result<(), StoreError> {
+        self.write("delete from session where expires_at <= $1", &[&now.0])?;
+        self.write("delete from join_token where expires_at <= $1", &[&now.0])?;
+        Ok(())
+    }
+
+    fn put_token(&mut self, token: &Token) -> Result<i64, StoreError> {
+        let (expires_at, revoked_at) = (token.expires_at.map(|at| at.0), token.revoked_at.map(|at| at.0));
+        let text = "insert into api_token (name, hash, person, created_at, expires_at, revoked_at)
+                    values ($1, $2, $3, $4, $5, $6) returning id";
+        let values: Values =
+            &[&token.name, &&token.hash[..], &token.user, &token.created_at.0, &expires_at, &revoked_at];
+        Ok(self.write_once(text, values)?.map_or(0, |row| row.get(0)))
+    }
+
+    fn token(&mut self, hash: &SecretHash) -> Result<Option<Token>, StoreError> {
+        let found = self.one(&format!("{TOKEN} where hash = $1"), &[&&hash[..]], token)?;
+        found.transpose()
+    }
+
+    fn tokens(&mut self) -> Result<Vec<Token>, StoreError> {
+        self.all(&format!("{TOKEN} order by id"), &[], token)?.into_iter().collect()
+    }
+
+    fn revoke_token(&mut self, id: i64, at: Timestamp) -> Result<bool, StoreError> {
+        // The first revocation is the one that counts.
+        let text = "update api_token set revoked_at = coalesce(revoked_at, $2) where id = $1";
+        Ok(self.write(text, &[&id, &at.0])? == 1)
+    }
+
+    fn put_join_token(&mut self, token: &JoinToken) -> Result<(), StoreError> {
+        let text = "insert into join_token (hash, tenant, pools, labels, created_at, expires_at)
+                    values ($1, $2, $3, $4, $5, $6)";
+        let (pools, labels) = (json::list(&token.pools), json::map(&token.labels));
+        let values: Values =
+            &[&&token.hash[..], &token.tenant.0, &pools, &labels, &token.created_at.0, &token.expires_at.0];
+        self.write_once(text, values)?;
+        Ok(())
+    }
+
+    fn use_join_token(&mut self, hash: &SecretHash, now: Timestamp) -> Result<Option<JoinToken>, StoreError> {
+        let text = "delete from join_token where hash = $1 and expires_at > $2
+                    returning tenant, pools, labels, created_at, expires_at";
+        let Some(row) = self.write_once(text, &[&&hash[..], &now.0])? else { return Ok(None) };
+        let damaged = || StoreError::Corrupt("a join token cannot be read".into());
+        Ok(Some(JoinToken {
+            hash: *hash,
+            tenant: TenantId(row.get(0)),
+            pools: json::read_list(row.get(1)).ok_or_else(damaged)?,
+            labels: json::read_map(row.get(2)).ok_or_else(damaged)?,
+            created_at: Timestamp(row.get(3)),
+            expires_at: Timestamp(row.get(4)),
+        }))
+    }
+
+    fn put_executor_token(&mut self, token: &ExecutorToken) -> Result<i64, StoreError> {
+        let text = "insert into executor_token (token, tenant, pool, created_at, created_by)
+                    values ($1, $2, $3, $4, $5) returning id";
+        let values: Values = &[&token.token, &token.tenant.0, &token.pool, &token.created_at.0, &token.created_by];
+        Ok(self.write_once(text, values)?.map_or(0, |row| row.get(0)))
+    }
+
+    fn executor_tokens(&mut self) -> Result<Vec<ExecutorToken>, StoreError> {
+        let text = "select id, token, tenant, pool, created_at, created_by from executor_token order by id";
+        self.all(text, &[], |row| ExecutorToken {
+            id: row.get(0),
+            token: row.get(1),
+            tenant: TenantId(row.get(2)),
+            pool: row.get(3),
+            created_at: Timestamp(row.get(4)),
+            created_by: row.get(5),
+        })
+    }
+
+    fn remove_executor_token(&mut self, id: i64) -> Result<bool, StoreError> {
+        Ok(self.write("delete from executor_token where id = $1", &[&id])? == 1)
+    }
+
+    fn put_agent_secret(&mut self, agent: AgentId, hash: &SecretHash) -> Result<(), StoreError> {
+        self.write(
+            "insert into agent_secret (agent, hash) values ($1, $2)
+             on conflict (agent) do update set hash = excluded.hash",
+            &[&agent.0, &&hash[..]],
+        )?;
+        Ok(())
+    }
+
+    fn agent_secrets(&mut self) -> Result<Vec<(AgentId, SecretHash)>, StoreError> {
+        let read = |row: &Row| Ok((AgentId(row.get(0)), secret(row, 1)?));
+        self.all("select agent, hash from agent_secret order by agent", &[], read)?.into_iter().collect()
+    }
+
+    fn remove_agent_secret(&mut self, agent: AgentId) -> Result<(), StoreError> {
+        self.write("delete from agent_secret where agent = $1", &[&agent.0])?;
+        Ok(())
+    }
+
+    fn setting(&mut self, key: &str) -> Result<Option<String>, StoreError> {
+        self.one("select value from setting where key = $1", &[&key], |row| row.get(0))
+    }
+
+    fn put_setting(&mut self, key: &str, value: Option<&str>) -> Result<(), StoreError> {
+        let put = "insert into setting (key, value) values ($1, $2)
+                   on conflict (key) do update set value = excluded.value";
+        match value {
+            Some(value) => self.write(put, &[&key, &value])?,
+            None => self.write("delete from setting where key = $1", &[&key])?,
+        };
+        Ok(())
+    }
+}
+
+fn user(row: &Row) -> User {
+    User { name: row.get(0), password: row.get(1), created_at: Timestamp(row.get(2)) }
+}
+
+fn token(row: &Row) -> Result<Token, StoreError> {
+    Ok(Token {
+        id: row.get(0),
+        name: row.get(1),
+        hash: secret(row, 2)?,
+        user: row.get(3),
+        created_at: Timestamp(row.get(4)),
+        expires_at: row.get::<_, Option<i64>>(5).map(Timestamp),
+        revoked_at: row.get::<_, Option<i64>>(6).map(Timestamp),
+    })
+}
+
+fn secret(row: &Row, column: usize) -> Result<SecretHash, StoreError> {
+    let bytes: &[u8] = row.get(column);
+    bytes.try_into().map_err(|_| StoreError::Corrupt("a kept hash has the wrong length".into()))
+}

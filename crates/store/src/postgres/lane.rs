@@ -1,0 +1,85 @@
+//! A connection driven by whoever uses it: each lane has a small runtime of its own, so that a caller's thread does the
+//! sending and receiving itself. Connects when it is needed, and again after a loss.
+
+use std::time::Duration;
+
+use tokio::runtime::{Builder, Handle, Runtime};
+
+use super::address::Door;
+use super::conn::Conn;
+use super::error::Fault;
+use crate::StoreError;
+
+pub(super) struct Lane {
+    runtime: Runtime,
+    door: Door,
+    /// Sent to a fresh connection.
+    settings: &'static str,
+    conn: Option<Conn>,
+}
+
+impl Lane {
+    pub(super) fn new(door: Door, settings: &'static str) -> Result<Lane, StoreError> {
+        let runtime = Builder::new_current_thread()
+            .enable_all()
+            .build()
+            .map_err(|error| StoreError::Failed(format!("cannot start a runtime: {error}")))?;
+        Ok(Lane { runtime, door, settings, conn: None })
+    }
+
+    pub(super) fn door(&self) -> &Door {
+        &self.door
+    }
+
+    pub(super) fn hang_up(&mut self) {
+        self.conn = None;
+    }
+
+    /// Runs `work` once, within `patience`; a connection that proves bad is dropped.
+    pub(super) fn once<T>(
+        &mut self,
+        patience: Duration,
+        work: impl AsyncFnOnce(&Conn) -> Result<T, Fault>,
+    ) -> Result<T, Fault> {
+        let Lane { runtime, door, settings, conn } = self;
+        let done = drive(runtime, async {
+            let work = async {
+                if conn.as_ref().is_none_or(Conn::is_closed) {
+                    *conn = None;
+                    *conn = Some(door.connect(settings).await?);
+                }
+                work(conn.as_ref().expect("just connected")).await
+            };
+            match tokio::time::timeout(patience, work).await {
+                Ok(done) => done,
+                Err(_) => Err(Fault::Lost(format!("no answer from {door} within {} s", patience.as_secs_f32()))),
+            }
+        });
+        if done.as_ref().is_err_and(Fault::spoils_connection) {
+            self.conn = None;
+        }
+        done
+    }
+
+    /// The same, for work that may be repeated: a connection that died while nobody used it is found out by using it.
+    pub(super) fn again<T>(
+        &mut self,
+        patience: Duration,
+        work: impl AsyncFn(&Conn) -> Result<T, Fault>,
+    ) -> Result<T, Fault> {
+        let was_connected = self.conn.is_some();
+        match self.once(patience, &work) {
+            Err(Fault::Lost(_)) if was_connected => self.once(patience, &work),
+            done => done,
+        }
+    }
+}
+
+/// Callers may themselves be tasks of another runtime, at a start for instance.
+fn drive<T>(runtime: &Runtime, work: impl Future<Output = T>) -> T {
+    if Handle::try_current().is_ok() {
+        tokio::task::block_in_place(|| runtime.block_on(work))
+    } else {
+        runtime.block_on(work)
+    }
+}

@@ -1,0 +1,78 @@
+//! Brings a store's schema up to what this program knows, step by step, each in its own transaction, one program at a
+//! time. Never goes back. Everything is in a schema of our own: what else is in the database is left alone.
+
+use super::conn::Conn;
+use super::error::Fault;
+use crate::StoreError;
+
+/// The schema's versions; a store's `schema_version` says how many of them it has.
+pub(super) const STEPS: &[&str] = &[include_str!("migrations/0001_begin.sql")];
+
+/// "Duly": held while a step is taken.
+const LOCK: i64 = 0x4475_6c79;
+
+pub(super) async fn migrate(conn: &Conn, steps: &[&str]) -> Result<(), Fault> {
+    let known = steps.len() as i64;
+    loop {
+        let found = version(conn).await?;
+        if found > known {
+            return Err(StoreError::Newer { found, known }.into());
+        }
+        if found == known {
+            return Ok(());
+        }
+        // A table that is read while it is changed may be waited for longer than a commit would wait.
+        conn.batch("begin; set local lock_timeout = '60s'; set local statement_timeout = 0").await?;
+        let taken = take(conn, steps).await;
+        match taken {
+            Ok(()) => conn.batch("commit").await?,
+            Err(fault) => {
+                // A connection that cannot even do this is dropped, and the server ends the transaction.
+                let _ = conn.batch("rollback").await;
+                return Err(fault);
+            }
+        }
+    }
+}
+
+/// The step that is next, unless another program took it while we waited.
+async fn take(conn: &Conn, steps: &[&str]) -> Result<(), Fault> {
+    conn.batch(&format!("select pg_advisory_xact_lock({LOCK})")).await?;
+    let found = version(conn).await?;
+    let Some(step) = usize::try_from(found).ok().and_then(|found| steps.get(found)) else { return Ok(()) };
+    if found == 0 && conn.first("select 1 where to_regnamespace('duly') is null", &[]).await?.is_some() {
+        conn.batch("create schema duly").await?;
+    }
+    conn.batch(step).await?;
+    let put = "insert into meta (key, value) values ('schema_version', $1)
+               on conflict (key) do update set value = excluded.value";
+    conn.execute(put, &[&(found + 1).to_string()]).await?;
+    Ok(())
+}
+
+/// How many of the steps the store has. What is in our schema without our mark belongs to somebody else.
+async fn version(conn: &Conn) -> Result<i64, Fault> {
+    let tables =
+        "select 1 from pg_class c join pg_namespace n on n.oid = c.relnamespace where n.nspname = 'duly' limit 1";
+    if conn.first(tables, &[]).await?.is_none() {
+        return Ok(0);
+    }
+    let strange = || {
+        StoreError::Failed(
+            "the schema duly of this database belongs to another program; name another database for the store".into(),
+        )
+    };
+    let ours = "select 1 from pg_class where oid = to_regclass('duly.meta') and relkind = 'r'";
+    if conn.first(ours, &[]).await?.is_none() {
+        return Err(strange().into());
+    }
+    let marks =
+        conn.query("select key::text, value::text from meta where key in ('application', 'schema_version')", &[]);
+    let marks: Vec<(String, Option<String>)> =
+        marks.await.map_err(|_| strange())?.iter().map(|row| (row.get(0), row.get(1))).collect();
+    let mark = |wanted: &str| marks.iter().find(|(key, _)| key == wanted).and_then(|(_, value)| value.as_deref());
+    match (mark("application"), mark("schema_version").and_then(|version| version.parse().ok())) {
+        (Some("duly"), Some(version)) => Ok(version),
+        _ => Err(strange().into()),
+    }
+}

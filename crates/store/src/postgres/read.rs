@@ -1,0 +1,268 @@
+//! The reads people and programs ask for. Committed state only; each is bounded by its deadline and by what it is asked.
+
+use std::time::Instant;
+
+use engine::change::Gap;
+use model::{
+    AgentId, AgentRecord, AttemptId, ContentId, Ending, Instance, InstanceId, JobId, JobRecord, PoolRecord, State,
+    TenantId, Timestamp, VersionId,
+};
+use tokio_postgres::Row;
+use tokio_postgres::types::ToSql;
+
+use super::conn::Conn;
+use super::day::on_day;
+use super::error::Fault;
+use super::list::damaged;
+use super::pool::PgReads;
+use super::row::{self, Unreadable, small};
+use super::{list, load, sql};
+use crate::block::BLOCK_BITS;
+use crate::code::{self, Code};
+use crate::read::{
+    AttemptRecord, InstanceFilter, Interval, JobFilter, LedgerEntry, NoteFilter, NoteRecord, Orphan, QuarantineRecord,
+    Reads, VersionRecord,
+};
+use crate::{StoreError, StoredVersion};
+
+type Values<'v> = &'v [&'v (dyn ToSql + Sync)];
+
+impl Reads for PgReads {
+    fn jobs(&self, filter: &JobFilter, by: Instant) -> Result<Vec<JobRecord>, StoreError> {
+        let (name, id) = filter.after.as_ref().map_or(("", i64::MIN), |(name, id)| (name.as_str(), id.0));
+        let folder = filter.folder.as_deref().filter(|folder| !folder.is_empty());
+        let part = filter.name.as_ref().map(|part| part.to_ascii_lowercase());
+        let (mode, tenant) = (filter.mode.map(Code::code), filter.tenant.map(|tenant| tenant.0));
+        let limit = filter.limit as i64;
+        self.with(by, async |conn: &Conn| {
+            let values: Values = &[&name, &id, &tenant, &folder, &part, &mode, &limit];
+            readable(conn, sql::LIST_JOBS, values, row::job).await
+        })
+    }
+
+    fn job(&self, id: JobId, by: Instant) -> Result<Option<JobRecord>, StoreError> {
+        self.with(by, async |conn: &Conn| one_job(conn, "where id = $1 and removed_at is null", &[&id.0]).await)
+    }
+
+    fn job_named(&self, tenant: TenantId, name: &str, by: Instant) -> Result<Option<JobRecord>, StoreError> {
+        self.with(by, async |conn: &Conn| {
+            one_job(conn, "where tenant = $1 and name = $2 and removed_at is null", &[&tenant.0, &name]).await
+        })
+    }
+
+    fn job_once_named(&self, tenant: TenantId, name: &str, by: Instant) -> Result<Option<JobId>, StoreError> {
+        let text = "select id from job where tenant = $1 and name = $2 and removed_at is not null
+                    order by removed_at desc, id desc limit 1";
+        self.with(by, async |conn: &Conn| Ok(conn.first(text, &[&tenant.0, &name]).await?.map(|row| JobId(row.get(0)))))
+    }
+
+    fn versions(&self, job: JobId, by: Instant) -> Result<Vec<VersionRecord>, StoreError> {
+        let text = "select id, job, rule, task, source, created_at, created_by from job_version
+                    where job = $1 order by id desc";
+        let read = |row: &Row| {
+            let version = row::version(row);
+            VersionRecord {
+                id: version.id,
+                job: version.job,
+                rule: version.rule,
+                task: version.task,
+                source: version.source,
+                created_at: Timestamp(row.get(5)),
+                created_by: row.get(6),
+            }
+        };
+        self.with(by, async |conn: &Conn| all(conn, text, &[&job.0], read).await)
+    }
+
+    fn version(&self, id: VersionId, by: Instant) -> Result<Option<StoredVersion>, StoreError> {
+        let text = "select id, job, rule, task, source from job_version where id = $1";
+        self.with(by, async |conn: &Conn| Ok(conn.first(text, &[&id.0]).await?.as_ref().map(row::version)))
+    }
+
+    fn content(&self, id: ContentId, by: Instant) -> Result<Option<Vec<u8>>, StoreError> {
+        let text = "select body from content where id = $1";
+        self.with(by, async |conn: &Conn| Ok(conn.first(text, &[&id.0]).await?.map(|row| row.get(0))))
+    }
+
+    fn instances(&self, filter: &InstanceFilter, by: Instant) -> Result<Vec<Instance>, StoreError> {
+        self.with(by, async |conn: &Conn| list::page(conn, filter).await)
+    }
+
+    fn instance(&self, id: InstanceId, by: Instant) -> Result<Option<Instance>, StoreError> {
+        self.with(by, async |conn: &Conn| {
+            let found = list::find(conn, id).await?;
+            found.map(|found| row::instance(&found)).transpose().map_err(damaged)
+        })
+    }
+
+    fn ending(&self, id: InstanceId, by: Instant) -> Result<Option<Ending>, StoreError> {
+        self.with(by, async |conn: &Conn| {
+            let found = list::find(conn, id).await?;
+            Ok(found.map(|found| row::ending(&found)).transpose().map_err(damaged)?.flatten())
+        })
+    }
+
+    fn attempts(&self, id: InstanceId, by: Instant) -> Result<Vec<AttemptRecord>, StoreError> {
+        let text = "select * from attempt where instance = $1 order by number, id";
+        self.with(by, async |conn: &Conn| readable(conn, text, &[&id.0], row::attempt).await)
+    }
+
+    fn instance_of(&self, attempt: AttemptId, by: Instant) -> Result<Option<InstanceId>, StoreError> {
+        self.with(by, async |conn: &Conn| list::instance_of(conn, attempt).await)
+    }
+
+    fn ledger(&self, job: JobId, from: Timestamp, to: Timestamp, by: Instant) -> Result<Vec<LedgerEntry>, StoreError> {
+        self.with(by, async |conn: &Conn| {
+            let mut entries = Vec::new();
+            for day in days_between(conn, from, to).await? {
+                for row in conn.query(&on_day(sql::LEDGER, day), &[&job.0, &from.0, &to.0]).await? {
+                    let Some(state) = State::decode(small(&row, 2)) else { continue };
+                    entries.push(LedgerEntry {
+                        planned: Timestamp(row.get(0)),
+                        instance: InstanceId(row.get(1)),
+                        state,
+                        by_trigger: code::cause_is_trigger(small(&row, 3)),
+                        started: code::time(row.get(4)),
+                        reopened: row.get(5),
+                    });
+                }
+            }
+            Ok(entries)
+        })
+    }
+
+    fn gaps(&self, job: Option<JobId>, from: Timestamp, to: Timestamp, by: Instant) -> Result<Vec<Gap>, StoreError> {
+        const OF_JOB: &str = "select * from gap where last >= $1 and first < $2 and job = $3 order by first, id";
+        const OF_ALL: &str = "select * from gap where last >= $1 and first < $2 order by first, id";
+        self.with(by, async |conn: &Conn| match job {
+            Some(job) => readable(conn, OF_JOB, &[&from.0, &to.0, &job.0], row::gap).await,
+            None => readable(conn, OF_ALL, &[&from.0, &to.0], row::gap).await,
+        })
+    }
+
+    fn intervals(
+        &self,
+        job: Option<JobId>,
+        from: Timestamp,
+        to: Timestamp,
+        by: Instant,
+    ) -> Result<Vec<Interval>, StoreError> {
+        const OF_JOB: &str = "select * from job_interval
+            where since < $2 and (until is null or until >= $1) and job = $3 order by since";
+        const OF_ALL: &str = "select * from job_interval
+            where since < $2 and (until is null or until >= $1) order by job, since";
+        self.with(by, async |conn: &Conn| match job {
+            Some(job) => readable(conn, OF_JOB, &[&from.0, &to.0, &job.0], row::interval).await,
+            None => readable(conn, OF_ALL, &[&from.0, &to.0], row::interval).await,
+        })
+    }
+
+    fn agents(&self, by: Instant) -> Result<Vec<AgentRecord>, StoreError> {
+        self.with(by, async |conn: &Conn| {
+            readable(conn, "select * from agent order by name, id", &[], row::agent).await
+        })
+    }
+
+    fn pools(&self, by: Instant) -> Result<Vec<PoolRecord>, StoreError> {
+        let text = "select tenant, name, running_max, addresses from pool order by tenant, name";
+        self.with(by, async |conn: &Conn| all(conn, text, &[], row::pool).await)
+    }
+
+    fn orphans(&self, by: Instant) -> Result<Vec<Orphan>, StoreError> {
+        let text = "select attempt, agent, at, what from orphan order by at desc, attempt desc, kind";
+        let read = |row: &Row| Orphan {
+            attempt: AttemptId(row.get(0)),
+            agent: AgentId(row.get(1)),
+            at: Timestamp(row.get(2)),
+            what: row.get(3),
+        };
+        self.with(by, async |conn: &Conn| all(conn, text, &[], read).await)
+    }
+
+    fn quarantine(&self, by: Instant) -> Result<Vec<QuarantineRecord>, StoreError> {
+        let text = "select job, input, error, at from quarantine where held order by id desc";
+        let read = |row: &Row| QuarantineRecord {
+            job: row.get::<_, Option<i64>>(0).map(JobId),
+            input: row.get(1),
+            error: row.get(2),
+            at: Timestamp(row.get(3)),
+        };
+        self.with(by, async |conn: &Conn| all(conn, text, &[], read).await)
+    }
+
+    fn notes(&self, filter: &NoteFilter, by: Instant) -> Result<Vec<NoteRecord>, StoreError> {
+        let before = filter.before.unwrap_or(i64::MAX);
+        let (job, instance) = (filter.job.map(|job| job.0), filter.instance.map(|instance| instance.0));
+        let limit = filter.limit as i64;
+        let text = "select * from note
+                    where id < $1 and ($2::int8 is null or job = $2) and ($3::int8 is null or instance = $3)
+                    order by id desc limit $4";
+        self.with(by, async |conn: &Conn| readable(conn, text, &[&before, &job, &instance, &limit], row::note).await)
+    }
+
+    fn counts(&self, from: Timestamp, to: Timestamp, by: Instant) -> Result<Vec<(State, u64)>, StoreError> {
+        self.with(by, async |conn: &Conn| {
+            let mut counts = State::ALL.map(|state| (state, 0));
+            for day in days_between(conn, from, to).await? {
+                count_day(conn, day, from, to, &mut counts).await?;
+            }
+            Ok(counts.into_iter().filter(|(_, count)| *count > 0).collect())
+        })
+    }
+
+    fn horizon(&self, by: Instant) -> Result<Timestamp, StoreError> {
+        let text = "select coalesce(min(horizon), 0) from shard";
+        self.with(by, async |conn: &Conn| Ok(Timestamp(conn.first(text, &[]).await?.map_or(0, |row| row.get(0)))))
+    }
+
+    fn global_limit(&self, by: Instant) -> Result<Option<u32>, StoreError> {
+        self.with(by, async |conn: &Conn| load::global_limit(conn).await)
+    }
+}
+
+async fn one_job(conn: &Conn, which: &str, values: Values<'_>) -> Result<Option<JobRecord>, Fault> {
+    let found = conn.first(&format!("select {} from job {which}", row::JOB_COLUMNS), values).await?;
+    found.map(|found| row::job(&found)).transpose().map_err(damaged)
+}
+
+async fn all<T>(conn: &Conn, text: &str, values: Values<'_>, read: impl Fn(&Row) -> T) -> Result<Vec<T>, Fault> {
+    Ok(conn.query(text, values).await?.iter().map(read).collect())
+}
+
+/// All rows that can be read; the others are reported at load.
+async fn readable<T>(
+    conn: &Conn,
+    text: &str,
+    values: Values<'_>,
+    read: impl Fn(&Row) -> Result<T, Unreadable>,
+) -> Result<Vec<T>, Fault> {
+    Ok(conn.query(text, values).await?.iter().filter_map(|row| read(row).ok()).collect())
+}
+
+async fn days_between(conn: &Conn, from: Timestamp, to: Timestamp) -> Result<Vec<i64>, Fault> {
+    let text = "select day from day where day between $1 and $2 order by day";
+    all(conn, text, &[&from.day(), &to.day()], |row| row.get(0)).await
+}
+
+async fn count_day(
+    conn: &Conn,
+    day: i64,
+    from: Timestamp,
+    to: Timestamp,
+    counts: &mut [(State, u64)],
+) -> Result<(), Fault> {
+    let blocks = "select min(no), max(no) from block where day = $1 and planned_until >= $2 and planned_from < $3";
+    let range = conn.first(blocks, &[&day, &from.0, &to.0]).await?;
+    let Some((Some(first), Some(last))) = range.map(|row| (row.get::<_, Option<i64>>(0), row.get::<_, Option<i64>>(1)))
+    else {
+        return Ok(());
+    };
+    let ids = (first << BLOCK_BITS, (last + 1) << BLOCK_BITS);
+    for row in conn.query(&on_day(sql::STATES, day), &[&ids.0, &ids.1, &from.0, &to.0]).await? {
+        let state = State::decode(small(&row, 0));
+        if let Some((_, count)) = counts.iter_mut().find(|(one, _)| Some(*one) == state) {
+            *count += row.get::<_, i64>(1) as u64;
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,5 @@
+-- list_open.sql: what is open on one day from an id on.
+select planned, id from instance_day
+where id >= $1 and ended_at is null and planned >= $2 and planned <= $3 and (planned < $3 or id < $4)
+    and parent is null and ($5::int8 is null or tenant = $5) and ($6::int8 & (1::int8 << state)) <> 0
+order by planned desc, id desc limit $7
