@@ -4,7 +4,8 @@
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
-use model::{Actor, Ending, JobId, JobMode, JobRecord, Span, Timestamp, VersionId, When};
+use model::{Actor, Ending, Follow, JobId, JobMode, JobRecord, Span, Timestamp, VersionId, When};
+use rustc_hash::FxHashSet;
 
 use crate::change::{Change, ClaimName};
 use crate::claims::Waiting;
@@ -43,15 +44,16 @@ impl Shard {
     /// A job that follows itself, over however many others, would never stop.
     fn refuse_cycle(&self, draft: &JobDraft) -> Result<(), Refusal> {
         let Some(me) = draft.id else { return Ok(()) };
-        let When::After { job, .. } = draft.rule.rule.trigger.when else { return Ok(()) };
-        let mut leader = Some(job);
-        let mut seen = 0;
-        while let Some(id) = leader {
-            seen += 1;
-            if id == me || seen > self.jobs.len() {
+        let leaders = |follows: &[Follow]| follows.iter().map(|follow| follow.job).collect::<Vec<_>>();
+        let mut above = leaders(&draft.rule.rule.trigger.follows);
+        let mut seen = FxHashSet::default();
+        while let Some(id) = above.pop() {
+            if id == me {
                 return Err(Refusal::Cycle(id));
             }
-            leader = self.jobs.get(&id).and_then(Job::follows).map(|(leader, _)| leader);
+            if seen.insert(id) {
+                above.extend(self.jobs.get(&id).map(|job| leaders(job.follows())).unwrap_or_default());
+            }
         }
         Ok(())
     }
@@ -123,9 +125,7 @@ impl Shard {
 
     /// Takes a new or changed job into the plan from now on.
     fn take_up(&mut self, id: JobId, mut job: Job, now: Timestamp, out: &mut Decisions) {
-        if let Some((leader, _)) = job.follows() {
-            self.followers.entry(leader).or_default().push(id);
-        }
+        self.follow(id, &job);
         job.wake = if job.plans() { job.next_after(now) } else { None };
         if job.held.is_some() {
             self.unasked.insert(id);

@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-use model::{ContentId, InstanceId, JobId, JobMode, Span, TenantId, Timestamp, VersionId, When};
+use model::{ContentId, Follow, InstanceId, JobId, JobMode, Span, TenantId, Timestamp, VersionId};
 use rustc_hash::FxHashMap;
 
 use crate::open::Open;
@@ -97,11 +97,6 @@ impl Job {
         }
     }
 
-    /// Follows each shard of a broadcast by itself.
-    pub(crate) fn follows_each(&self) -> bool {
-        matches!(self.rule.rule.trigger.when, When::After { each: true, .. })
-    }
-
     pub(crate) fn plans(&self) -> bool {
         self.mode == JobMode::Enabled && self.held.is_none()
     }
@@ -142,11 +137,8 @@ impl Job {
         })
     }
 
-    pub(crate) fn follows(&self) -> Option<(JobId, model::On)> {
-        match self.rule.rule.trigger.when {
-            When::After { job, on, .. } => Some((job, on)),
-            When::Manual | When::Cron { .. } | When::Rate { .. } | When::Delay { .. } | When::Once { .. } => None,
-        }
+    pub(crate) fn follows(&self) -> &[Follow] {
+        &self.rule.rule.trigger.follows
     }
 }
 
@@ -187,18 +179,29 @@ impl Shard {
         if let Some(wake) = job.wake {
             self.wheel.insert(wake, id);
         }
-        if let Some((leader, _)) = job.follows() {
-            self.followers.entry(leader).or_default().push(id);
-        }
+        self.follow(id, &job);
         self.jobs.insert(id, job);
     }
 
+    /// Those it follows know it; one that it follows for several reasons knows it once.
+    pub(crate) fn follow(&mut self, id: JobId, job: &Job) {
+        for follow in job.follows() {
+            let followers = self.followers.entry(follow.job).or_default();
+            if !followers.contains(&id) {
+                followers.push(id);
+            }
+        }
+    }
+
     pub(crate) fn unfollow(&mut self, id: JobId) {
-        let Some((leader, _)) = self.jobs.get(&id).and_then(Job::follows) else { return };
-        if let Some(followers) = self.followers.get_mut(&leader) {
-            followers.retain(|follower| *follower != id);
-            if followers.is_empty() {
-                self.followers.remove(&leader);
+        let leaders: Vec<JobId> =
+            self.jobs.get(&id).map(|job| job.follows().iter().map(|follow| follow.job).collect()).unwrap_or_default();
+        for leader in leaders {
+            if let Some(followers) = self.followers.get_mut(&leader) {
+                followers.retain(|follower| *follower != id);
+                if followers.is_empty() {
+                    self.followers.remove(&leader);
+                }
             }
         }
     }

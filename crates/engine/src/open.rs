@@ -217,7 +217,7 @@ impl Open {
     pub(crate) fn by_plan(&self) -> bool {
         match self.rule.rule.trigger.when {
             When::Cron { .. } | When::Rate { .. } | When::Once { .. } => self.by_trigger(),
-            When::Manual | When::Delay { .. } | When::After { .. } => false,
+            When::Manual | When::Delay { .. } => false,
         }
     }
 

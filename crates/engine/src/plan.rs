@@ -54,7 +54,7 @@ impl Compiled {
             }
             When::Rate { every } => Plan::Rate { every: *every },
             When::Once { at } => Plan::Once { at: *at },
-            When::Manual | When::Delay { .. } | When::After { .. } => Plan::ByEvents,
+            When::Manual | When::Delay { .. } => Plan::ByEvents,
         };
         Ok(Arc::new(Compiled { rule, plan }))
     }

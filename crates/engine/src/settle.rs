@@ -252,8 +252,7 @@ impl Shard {
     fn follow_up(&mut self, ended: &Open, state: State, each: bool, now: Timestamp, out: &mut Decisions) {
         let followers = self.followers.get(&ended.job).cloned().unwrap_or_default();
         for follower in followers {
-            let follows =
-                |job: &crate::jobs::Job| job.plans() && job.follows_each() == each && follows_on(job, ended.job, state);
+            let follows = |job: &crate::jobs::Job| job.plans() && follows_on(job, ended.job, each, state);
             if self.jobs.get(&follower).is_some_and(follows) {
                 let planned = self.moment(follower, now);
                 let making = Making { at_once: true, ..Making::planned(planned, Cause::After(ended.id)) };
@@ -301,16 +300,14 @@ impl Shard {
     }
 }
 
-fn follows_on(job: &crate::jobs::Job, leader: JobId, state: State) -> bool {
-    let Some((after, on)) = job.follows() else { return false };
+fn follows_on(job: &crate::jobs::Job, leader: JobId, each: bool, state: State) -> bool {
     let good = matches!(state, State::Succeeded | State::Warned | State::Forced);
     let bad = matches!(state, State::Failed | State::Dead);
-    after == leader
-        && match on {
-            On::Success => good,
-            On::Failure => bad,
-            On::End => good || bad || state == State::Stopped,
-        }
+    job.follows().iter().filter(|follow| follow.job == leader && follow.each == each).any(|follow| match follow.on {
+        On::Success => good,
+        On::Failure => bad,
+        On::End => good || bad || state == State::Stopped,
+    })
 }
 
 /// Whether another attempt follows such a failure, why, and when.

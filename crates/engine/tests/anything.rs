@@ -274,14 +274,13 @@ fn some_rule(world: &World, dice: &mut Dice) -> Rule {
         2 | 3 => When::Rate { every: Span::millis([700, 1_000, 5_000, 61_000][dice.roll(4) as usize]) },
         4 => When::Delay { delay: Span::millis(dice.roll(3) as i64 * 900) },
         5 => When::Once { at: world.now + Span::millis(dice.roll(20_000) as i64) },
-        6 => match dice.pick(&leaders) {
-            Some(job) => When::After {
-                job,
-                on: dice.pick(&[On::Success, On::Failure, On::End]).expect("not empty"),
-                each: job.0 % 2 == 1,
-            },
-            None => When::Manual,
-        },
+        6 => {
+            if let Some(job) = dice.pick(&leaders) {
+                let on = dice.pick(&[On::Success, On::Failure, On::End]).expect("not empty");
+                rule.trigger.follows.push(Follow { job, on, each: job.0 % 2 == 1 });
+            }
+            When::Manual
+        }
         _ => When::Manual,
     };
     rule.trigger.misfire.rule =

@@ -198,3 +198,38 @@ fn what_was_created_ahead_is_judged_when_its_time_comes_after_a_crash() {
         "#]],
     );
 }
+
+#[test]
+fn a_job_follows_several_beside_its_own_times() {
+    check(
+        "agent x; hide for; job a manual; job b manual; job c every 10s, after a, after b failure, allow; trigger a; trigger b
+         ok a#1; fail b#1; until 00:00:10; trigger b; ok b#2; delete a",
+        expect![[r#"
+            00:00:00 a#1 by hand
+            00:00:00 a#1 -> x
+            00:00:00 b#1 by hand
+            00:00:00 b#1 -> x
+            00:00:00 a#1 succeeded
+            00:00:00 c#1 after a#1
+            00:00:00 c#1 -> x
+            00:00:00 b#1 failed (Exit)
+            00:00:00 c#2 after b#1
+            00:00:00 c#2 -> x
+            00:00:10 c#3 -> x
+            00:00:10 b#2 by hand
+            00:00:10 b#2 -> x
+            00:00:10 b#2 succeeded
+        "#]],
+    );
+}
+
+#[test]
+fn no_circle_gets_in_over_any_of_them() {
+    check(
+        "job a manual; job b manual, after a; job c manual, after b, after a; job a manual, after c; job a manual, after a",
+        expect![[r#"
+            00:00:00 job a manual, after c: refused, the job would follow itself through 1
+            00:00:00 job a manual, after a: refused, the job would follow itself through 1
+        "#]],
+    );
+}

@@ -66,6 +66,7 @@ impl Default for Rule {
         Rule {
             trigger: Trigger {
                 when: When::Manual,
+                follows: Vec::new(),
                 start: None,
                 end: None,
                 count_max: None,

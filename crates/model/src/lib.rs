@@ -16,5 +16,5 @@ pub use instance::{Actor, Cause, Ending, Failure, Instance, Part, SkipReason, St
 pub use job::{Exclusive, JobMode, JobRecord, Limits, Overlap, PoolRef, Retry, Route, Rule, Targets};
 pub use report::{Outcome, Report, ReportKind, Usage, Verdict};
 pub use time::{Span, Timestamp};
-pub use trigger::{CronDialect, DstRule, Fold, Gap, Misfire, MisfireRule, On, Trigger, When};
+pub use trigger::{CronDialect, DstRule, Fold, Follow, Gap, Misfire, MisfireRule, On, Trigger, When};
 pub use why::Why;

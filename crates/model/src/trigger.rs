@@ -5,6 +5,8 @@ use crate::{JobId, Span, Timestamp};
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Trigger {
     pub when: When,
+    /// Jobs whose ends start it, beside its own times.
+    pub follows: Vec<Follow>,
     /// No planned time before this.
     pub start: Option<Timestamp>,
     /// No planned time at or after this.
@@ -17,7 +19,7 @@ pub struct Trigger {
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum When {
-    /// Only when somebody asks.
+    /// Only when somebody asks, or what it follows ends.
     Manual,
     Cron {
         expr: String,
@@ -37,13 +39,15 @@ pub enum When {
     Once {
         at: Timestamp,
     },
-    /// When an instance of another job ends.
-    After {
-        job: JobId,
-        on: On,
-        /// Of a broadcast, after each shard instead of after all.
-        each: bool,
-    },
+}
+
+/// A job whose ends start this one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Follow {
+    pub job: JobId,
+    pub on: On,
+    /// Of a broadcast, after each shard instead of after all.
+    pub each: bool,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

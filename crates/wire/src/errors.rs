@@ -47,7 +47,7 @@ catalogue! {
     BadShape         "E0202" 422 "the job file has a key or a value that does not belong there" "Compare the key with the job reference; keys are spelled in lower case with underscores.";
     BadJobs          "E0203" 422 "the jobs have faults" "Mend what is listed under errors; nothing was changed.";
     BadName          "E0204" 422 "the name cannot be used" "Use lower-case letters, digits, '_', '.' and '-', at most 128, beginning with a letter or digit, not digits alone.";
-    BadTrigger       "E0205" 422 "the trigger is not clear" "Give at most one of cron, every, delay, once, after and manual.";
+    BadTrigger       "E0205" 422 "the trigger is not clear" "Give at most one of cron, every, delay, once and manual; after may stand beside the first four.";
     BadCron          "E0206" 422 "the cron expression cannot be used" "Quartz order is: second minute hour day-of-month month day-of-week [year]. For a crontab line write {expr: \"…\", dialect: unix}.";
     BadZone          "E0207" 422 "the time zone is not known" "Use an IANA name such as Asia/Shanghai or Europe/Berlin.";
     BadLength        "E0208" 422 "the duration cannot be used" "Write a number with a unit: 250ms, 90s, 20m, 1h30m, 2d.";

@@ -5,7 +5,7 @@
 use std::collections::BTreeMap;
 
 use model::{
-    DstRule, Exclusive, JobId, Limits, Misfire, Overlap, PoolRef, Retry, Route, Rule, Span, Targets, Timestamp,
+    DstRule, Exclusive, Follow, JobId, Limits, Misfire, Overlap, PoolRef, Retry, Route, Rule, Span, Targets, Timestamp,
     Trigger, When,
 };
 use serde::{Deserialize, Serialize};
@@ -27,6 +27,8 @@ pub fn decode(bytes: &[u8]) -> Result<Rule, BadRule> {
 #[derive(Serialize, Deserialize)]
 struct Kept {
     when: KeptWhen,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    follows: Vec<KeptFollow>,
     #[serde(skip_serializing_if = "Option::is_none")]
     start: Option<i64>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -80,12 +82,16 @@ enum KeptWhen {
     Rate(i64),
     Delay(i64),
     Once(i64),
-    After {
-        job: i64,
-        on: OnWord,
-        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-        each: bool,
-    },
+    /// As it was kept while a job could follow only one, and have no times of its own beside.
+    After(KeptFollow),
+}
+
+#[derive(Clone, Copy, Serialize, Deserialize)]
+struct KeptFollow {
+    job: i64,
+    on: OnWord,
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    each: bool,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -141,6 +147,7 @@ impl From<&Rule> for Kept {
         let trigger = &rule.trigger;
         Kept {
             when: (&trigger.when).into(),
+            follows: trigger.follows.iter().map(KeptFollow::from).collect(),
             start: trigger.start.map(|at| at.0),
             end: trigger.end.map(|at| at.0),
             count_max: trigger.count_max,
@@ -174,6 +181,7 @@ impl From<Kept> for Rule {
     fn from(kept: Kept) -> Rule {
         Rule {
             trigger: Trigger {
+                follows: follows(&kept),
                 when: kept.when.into(),
                 start: kept.start.map(Timestamp),
                 end: kept.end.map(Timestamp),
@@ -221,7 +229,6 @@ impl From<&When> for KeptWhen {
             When::Rate { every } => KeptWhen::Rate(every.0),
             When::Delay { delay } => KeptWhen::Delay(delay.0),
             When::Once { at } => KeptWhen::Once(at.0),
-            When::After { job, on, each } => KeptWhen::After { job: job.0, on: (*on).into(), each: *each },
         }
     }
 }
@@ -242,9 +249,29 @@ impl From<KeptWhen> for When {
             KeptWhen::Rate(every) => When::Rate { every: Span(every) },
             KeptWhen::Delay(delay) => When::Delay { delay: Span(delay) },
             KeptWhen::Once(at) => When::Once { at: Timestamp(at) },
-            KeptWhen::After { job, on, each } => When::After { job: JobId(job), on: on.into(), each },
+            KeptWhen::After(_) => When::Manual,
         }
     }
+}
+
+impl From<&Follow> for KeptFollow {
+    fn from(follow: &Follow) -> KeptFollow {
+        KeptFollow { job: follow.job.0, on: follow.on.into(), each: follow.each }
+    }
+}
+
+impl From<&KeptFollow> for Follow {
+    fn from(kept: &KeptFollow) -> Follow {
+        Follow { job: JobId(kept.job), on: kept.on.into(), each: kept.each }
+    }
+}
+
+fn follows(kept: &Kept) -> Vec<Follow> {
+    let alone = match &kept.when {
+        KeptWhen::After(follow) => Some(follow),
+        KeptWhen::Manual | KeptWhen::Cron { .. } | KeptWhen::Rate(_) | KeptWhen::Delay(_) | KeptWhen::Once(_) => None,
+    };
+    alone.into_iter().chain(&kept.follows).map(Follow::from).collect()
 }
 
 impl From<&Route> for KeptRoute {
@@ -343,6 +370,15 @@ mod tests {
         let bytes = encode(&Rule::default());
         assert_eq!(decode(&bytes).unwrap(), Rule::default());
         assert!(bytes.len() < 256, "{}", String::from_utf8(bytes).unwrap());
+    }
+
+    #[test]
+    fn a_rule_from_when_a_job_could_follow_only_one_is_read() {
+        let plain = String::from_utf8(encode(&Rule::default())).unwrap();
+        let old = plain.replacen(r#""when":"manual""#, r#""when":{"after":{"job":7,"on":"failure"}}"#, 1);
+        let rule = decode(old.as_bytes()).unwrap();
+        assert_eq!(rule.trigger.follows, [Follow { job: JobId(7), on: model::On::Failure, each: false }]);
+        assert_eq!(decode(&encode(&rule)).unwrap(), rule);
     }
 
     #[test]

@@ -10,9 +10,10 @@ pub fn rule(text: &str, job: impl Fn(&str) -> JobId) -> Rule {
         let (word, rest) = part.split_once(' ').unwrap_or((part, ""));
         let rest = rest.trim();
         match word {
-            "manual" | "every" | "delay" | "once" | "after" | "cron" | "crontab" => {
-                rule.trigger.when = when(word, rest, &job);
-            }
+            "manual" | "every" | "delay" | "once" | "after" | "cron" | "crontab" => match word {
+                "after" => rule.trigger.follows.push(follow(rest, &job)),
+                _ => rule.trigger.when = when(word, rest),
+            },
             "start" => rule.trigger.start = Some(time(rest)),
             "end" => rule.trigger.end = Some(time(rest)),
             "count" => rule.trigger.count_max = Some(number(rest)),
@@ -55,7 +56,7 @@ pub fn rule(text: &str, job: impl Fn(&str) -> JobId) -> Rule {
     rule
 }
 
-fn when(word: &str, rest: &str, job: impl Fn(&str) -> JobId) -> When {
+fn when(word: &str, rest: &str) -> When {
     let cron = |dialect| When::Cron { expr: rest.into(), dialect, zone: "UTC".into(), dst: DstRule::default() };
     match word {
         "every" => When::Rate { every: span(rest) },
@@ -63,19 +64,20 @@ fn when(word: &str, rest: &str, job: impl Fn(&str) -> JobId) -> When {
         "once" => When::Once { at: time(rest) },
         "cron" => cron(CronDialect::Quartz),
         "crontab" => cron(CronDialect::Unix),
-        "after" => {
-            let (each, rest) = rest.strip_prefix("each of ").map_or((false, rest), |rest| (true, rest));
-            let (leader, on) = rest.split_once(' ').unwrap_or((rest, "success"));
-            let on = match on {
-                "success" => On::Success,
-                "failure" => On::Failure,
-                "end" => On::End,
-                other => panic!("after {other}"),
-            };
-            When::After { job: job(leader), on, each }
-        }
         _ => When::Manual,
     }
+}
+
+fn follow(rest: &str, job: impl Fn(&str) -> JobId) -> Follow {
+    let (each, rest) = rest.strip_prefix("each of ").map_or((false, rest), |rest| (true, rest));
+    let (leader, on) = rest.split_once(' ').unwrap_or((rest, "success"));
+    let on = match on {
+        "success" => On::Success,
+        "failure" => On::Failure,
+        "end" => On::End,
+        other => panic!("after {other}"),
+    };
+    Follow { job: job(leader), on, each }
 }
 
 /// `2 x 5s`, `1s 2s 4s`, `exp 5 x 1s up to 10s jitter 50`.

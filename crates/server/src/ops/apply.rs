@@ -40,13 +40,13 @@ impl Desk {
         let mut items: Vec<PlanItem> = plan.wishes.iter().map(|wish| wish.item.clone()).collect();
         // What goes too, or follows another from now on, does not miss it.
         let gone: BTreeSet<&str> = plan.deletions.iter().map(|record| record.name.as_str()).collect();
-        let wished: BTreeMap<&str, Option<&str>> =
+        let wished: BTreeMap<&str, Vec<&str>> =
             plan.wishes.iter().map(|wish| (wish.body.job.as_str(), wish.body.follows())).collect();
         for record in &plan.deletions {
             let mut followers = self.followers(record.id).await?;
             followers.retain(|name| {
-                let follows = wished.get(name.as_str()).copied().unwrap_or(Some(&record.name));
-                !gone.contains(name.as_str()) && follows == Some(record.name.as_str())
+                let still = wished.get(name.as_str()).is_none_or(|follows| follows.contains(&record.name.as_str()));
+                !gone.contains(name.as_str()) && still
             });
             items.push(PlanItem::delete(&record.name, followers));
         }
@@ -126,9 +126,11 @@ impl Desk {
     ) -> Done<Vec<(String, Done<JobDraft>)>> {
         let mut leaders = made.clone();
         for wish in &wishes {
-            if let Some(leader) = wish.body.follows().filter(|leader| !leaders.contains_key(*leader)) {
+            for leader in wish.body.follows() {
                 // A leader of this call that could not be made is reported by itself.
-                if let Ok(record) = self.job(tenant, leader).await {
+                if !leaders.contains_key(leader)
+                    && let Ok(record) = self.job(tenant, leader).await
+                {
                     leaders.insert(leader.to_owned(), record.id);
                 }
             }

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Instant;
 
-use model::{JobId, TenantId, When};
+use model::TenantId;
 use store::{Reads, StoreError};
 use wire::{Code, Fault, JobBody};
 
@@ -15,29 +15,25 @@ const LONGEST: usize = 10_000;
 /// Numbers of the bodies, in rounds: each round follows only jobs of earlier rounds or jobs that exist.
 pub(super) fn rounds(bodies: &[JobBody]) -> Vec<Vec<usize>> {
     let numbers: BTreeMap<&str, usize> = bodies.iter().enumerate().map(|(n, body)| (body.job.as_str(), n)).collect();
-    let mut depths = vec![None; bodies.len()];
+    let mut depths: Vec<Option<usize>> = vec![None; bodies.len()];
     let mut rounds: Vec<Vec<usize>> = Vec::new();
     for start in 0..bodies.len() {
-        // Walk up to a job whose round is known, then count back down.
-        let mut path = Vec::new();
-        let mut at = Some(start);
-        let mut depth = 0;
-        while let Some(n) = at {
-            if let Some(known) = depths[n] {
-                depth = known + 1;
-                break;
+        // Looked at again once its leaders have their rounds; one that is on the way already is part of a circle.
+        let mut way = vec![start];
+        while let Some(n) = way.last().copied() {
+            let leaders = bodies[n].follows().into_iter().filter_map(|leader| numbers.get(leader)).copied();
+            let open: Vec<usize> = leaders.clone().filter(|n| depths[*n].is_none() && !way.contains(n)).collect();
+            if depths[n].is_none() && !open.is_empty() {
+                way.extend(open);
+                continue;
             }
-            if path.contains(&n) {
-                break;
+            way.pop();
+            if depths[n].is_none() {
+                let depth = leaders.filter_map(|n| depths[n]).map(|depth| depth + 1).max().unwrap_or(0);
+                depths[n] = Some(depth);
+                rounds.resize(rounds.len().max(depth + 1), Vec::new());
+                rounds[depth].push(n);
             }
-            path.push(n);
-            at = bodies[n].follows().and_then(|leader| numbers.get(leader)).copied();
-        }
-        for n in path.into_iter().rev() {
-            depths[n] = Some(depth);
-            rounds.resize(rounds.len().max(depth + 1), Vec::new());
-            rounds[depth].push(n);
-            depth += 1;
         }
     }
     rounds
@@ -53,11 +49,16 @@ pub(super) fn faults(
     let called: BTreeMap<&str, &JobBody> = bodies.iter().map(|body| (body.job.as_str(), body)).collect();
     let mut faults = Vec::new();
     for (n, body) in bodies.iter().enumerate() {
-        let Some(leader) = body.follows() else { continue };
         let path = format!("jobs[{n}].after");
-        if !called.contains_key(leader) && reads.job_named(tenant, leader, by)?.is_none() {
-            faults.push(Fault::new(Code::NoSuchReference, path, format!("{}: there is no job {leader:?}", body.job)));
-        } else if is_circle(reads, tenant, &called, &body.job, by)? {
+        let mut missing = false;
+        for leader in body.follows() {
+            if !called.contains_key(leader) && reads.job_named(tenant, leader, by)?.is_none() {
+                let told = format!("{}: there is no job {leader:?}", body.job);
+                faults.push(Fault::new(Code::NoSuchReference, path.clone(), told));
+                missing = true;
+            }
+        }
+        if !missing && is_circle(reads, tenant, &called, &body.job, by)? {
             faults.push(Fault::new(Code::FollowsItself, path, format!("{} would follow itself", body.job)));
         }
     }
@@ -72,35 +73,33 @@ fn is_circle(
     by: Instant,
 ) -> Result<bool, StoreError> {
     let mut seen = BTreeSet::new();
-    let mut at = start.to_owned();
-    while seen.len() < LONGEST {
-        let next = match called.get(at.as_str()) {
-            Some(body) => body.follows().map(str::to_owned),
-            None => kept_leader(reads, tenant, &at, by)?,
+    let mut above = vec![start.to_owned()];
+    while let Some(at) = above.pop() {
+        let leaders = match called.get(at.as_str()) {
+            Some(body) => body.follows().into_iter().map(str::to_owned).collect(),
+            None => kept_leaders(reads, tenant, &at, by)?,
         };
-        let Some(next) = next else { return Ok(false) };
-        if next == start {
-            return Ok(true);
+        for leader in leaders {
+            if leader == start || seen.len() > LONGEST {
+                return Ok(true);
+            }
+            // A circle further up is the fault of those who are in it.
+            if seen.insert(leader.clone()) {
+                above.push(leader);
+            }
         }
-        // A circle further up is the fault of those who are in it.
-        if !seen.insert(next.clone()) {
-            return Ok(false);
-        }
-        at = next;
     }
-    Ok(true)
+    Ok(false)
 }
 
-fn kept_leader(reads: &dyn Reads, tenant: TenantId, name: &str, by: Instant) -> Result<Option<String>, StoreError> {
-    let Some(record) = reads.job_named(tenant, name, by)? else { return Ok(None) };
+fn kept_leaders(reads: &dyn Reads, tenant: TenantId, name: &str, by: Instant) -> Result<Vec<String>, StoreError> {
+    let Some(record) = reads.job_named(tenant, name, by)? else { return Ok(Vec::new()) };
     let compiled = jobs::compiled(reads, record.rule, by)?;
-    let leader: JobId = match compiled.rule.trigger.when {
-        When::After { job, .. } => job,
-        When::Manual | When::Cron { .. } | When::Rate { .. } | When::Delay { .. } | When::Once { .. } => {
-            return Ok(None);
-        }
-    };
-    Ok(reads.job(leader, by)?.map(|record| record.name))
+    let mut names = Vec::new();
+    for follow in &compiled.rule.trigger.follows {
+        names.extend(reads.job(follow.job, by)?.map(|record| record.name));
+    }
+    Ok(names)
 }
 
 #[cfg(test)]
@@ -116,5 +115,7 @@ mod tests {
         let bodies = [job("d", "c"), job("c", "b"), job("x", ""), job("b", "elsewhere"), job("y", "x")];
         assert_eq!(rounds(&bodies), [vec![3, 2], vec![1, 4], vec![0]]);
         assert_eq!(rounds(&[job("a", "b"), job("b", "a")]).concat().len(), 2);
+        let bodies = [job("d", "[b, c]"), job("c", "a"), job("b", ""), job("a", "")];
+        assert_eq!(rounds(&bodies).iter().map(|round| round.len()).collect::<Vec<_>>(), [2, 1, 1]);
     }
 }

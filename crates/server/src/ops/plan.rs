@@ -110,14 +110,14 @@ fn wish(reads: &dyn Reads, tenant: TenantId, body: JobBody, by: Instant) -> Resu
     let old = jobs::body(reads, &record, by)?;
     let mut item = PlanItem::change(&old, &body);
     if item.action == Action::Same && leads_elsewhere(reads, tenant, &record, &body, by)? {
-        let leader = body.follows().map(|name| serde_json::Value::from(name.to_owned()));
+        let leaders = serde_json::to_value(&body.after).ok();
         item.action = Action::Change;
-        item.fields = vec![FieldDiff { path: "after".into(), old: leader.clone(), new: leader }];
+        item.fields = vec![FieldDiff { path: "after".into(), old: leaders.clone(), new: leaders }];
     }
     Ok(Wish { body, now: Some(record), item })
 }
 
-/// The job it follows was deleted and made anew: the same name, another job.
+/// A job it follows was deleted and made anew: the same name, another job.
 fn leads_elsewhere(
     reads: &dyn Reads,
     tenant: TenantId,
@@ -125,14 +125,12 @@ fn leads_elsewhere(
     body: &JobBody,
     by: Instant,
 ) -> Result<bool, StoreError> {
-    let Some(name) = body.follows() else { return Ok(false) };
-    let leader = reads.job_named(tenant, name, by)?.map(|leader| leader.id);
+    let mut wanted = BTreeSet::new();
+    for name in body.follows() {
+        wanted.extend(reads.job_named(tenant, name, by)?.map(|leader| leader.id));
+    }
     let kept: Arc<Compiled> = jobs::compiled(reads, record.rule, by)?;
-    let kept = match kept.rule.trigger.when {
-        model::When::After { job, .. } => Some(job),
-        _ => None,
-    };
-    Ok(leader != kept)
+    Ok(wanted != kept.rule.trigger.follows.iter().map(|follow| follow.job).collect())
 }
 
 /// Jobs that are not among these, in the folder or anywhere.

@@ -19,14 +19,15 @@ impl Desk {
         let record = job.clone();
         let looked = self.read(move |reads, by| {
             let compiled = jobs::compiled(reads, record.rule, by)?;
-            let leader = match compiled.rule.trigger.when {
-                When::After { job, .. } => reads.job(job, by)?.map(|leader| leader.name),
-                _ => None,
-            };
+            let mut leaders = Vec::new();
+            for follow in &compiled.rule.trigger.follows {
+                let leader = reads.job(follow.job, by)?.map(|leader| leader.name);
+                leaders.push(leader.unwrap_or_else(|| "a job that is gone".into()));
+            }
             let next = jobs::next_fire(reads, &record, from, by)?;
-            Ok((compiled, leader, next))
+            Ok((compiled, leaders, next))
         });
-        let (compiled, leader, next) = looked.await?;
+        let (compiled, leaders, next) = looked.await?;
         let left = compiled.rule.trigger.count_max.map(|max| max.saturating_sub(job.fired));
         let mut view = fires(&compiled, from.max(job.since), job.since, count, left);
         let mut notes = Vec::new();
@@ -42,12 +43,13 @@ impl Desk {
                 view.fires.extend(next.and_then(|at| FireView::new(at.into(), &view.zone)));
                 notes.push(format!("each instance is planned {delay} after the end of the one before"));
             }
-            When::After { .. } => {
-                let leader = leader.unwrap_or_else(|| "a job that is gone".into());
-                notes.push(format!("it follows {leader}: its times are when instances of that end"));
-            }
-            When::Manual => notes.push("it runs only when it is triggered".into()),
-            When::Cron { .. } | When::Rate { .. } | When::Once { .. } => {}
+            When::Manual if leaders.is_empty() => notes.push("it runs only when it is triggered".into()),
+            When::Manual | When::Cron { .. } | When::Rate { .. } | When::Once { .. } => {}
+        }
+        if !leaders.is_empty() {
+            let alone = matches!(compiled.rule.trigger.when, When::Manual);
+            let what = if alone { "its times are when instances of that end" } else { "it also starts when that ends" };
+            notes.push(format!("it follows {}: {what}", leaders.join(" and ")));
         }
         notes.extend(jitter_note(compiled.rule.trigger.jitter));
         view.note = (!notes.is_empty()).then(|| notes.join("; "));
@@ -79,7 +81,7 @@ fn count(asked: Option<u32>, path: &str, code: Code) -> Done<usize> {
 fn fires(compiled: &Compiled, after: Timestamp, since: Timestamp, count: usize, left: Option<u64>) -> PreviewView {
     let zone = match &compiled.rule.trigger.when {
         When::Cron { zone, .. } => zone.clone(),
-        When::Manual | When::Rate { .. } | When::Delay { .. } | When::Once { .. } | When::After { .. } => "UTC".into(),
+        When::Manual | When::Rate { .. } | When::Delay { .. } | When::Once { .. } => "UTC".into(),
     };
     let count = left.map_or(count, |left| count.min(usize::try_from(left).unwrap_or(usize::MAX)));
     let first = compiled.next_after(after, since);

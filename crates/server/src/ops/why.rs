@@ -2,7 +2,7 @@
 
 use engine::input::Subject;
 use engine::{Command, Reply, WhyReply};
-use model::{Actor, AgentId, InstanceId, JobRecord, TenantId, When, Why};
+use model::{Actor, AgentId, InstanceId, JobRecord, TenantId, Why};
 use wire::api::{InstanceView, ReasonView, StateWord, UncertainView, WhyView};
 
 use super::{Desk, Done, instances, jobs};
@@ -26,19 +26,17 @@ impl Desk {
     async fn lost_leader(&self, job: &JobRecord) -> Done<Option<ReasonView>> {
         let rule = job.rule;
         let lost = self.read(move |reads, by| {
-            let leader = match jobs::compiled(reads, rule, by)?.rule.trigger.when {
-                When::After { job, .. } => job,
-                _ => return Ok(None),
-            };
-            match reads.job(leader, by)? {
-                Some(_) => Ok(None),
-                None => instances::job_name(reads, leader, by).map(Some),
+            for follow in &jobs::compiled(reads, rule, by)?.rule.trigger.follows {
+                if reads.job(follow.job, by)?.is_none() {
+                    return instances::job_name(reads, follow.job, by).map(Some);
+                }
             }
+            Ok(None)
         });
         let gone = |name: String| ReasonView {
             kind: "leader_gone".into(),
             text: format!(
-                "it follows {name}, which was deleted: nothing starts it; apply it again to follow another job"
+                "it follows {name}, which was deleted and starts it no more; apply it again to follow another job"
             ),
         };
         Ok(lost.await?.map(gone))

@@ -38,7 +38,7 @@ impl Calendar {
         let from = from.max(trigger.start.unwrap_or(Timestamp::MIN));
         let to = to.min(trigger.end.unwrap_or(Timestamp::MAX));
         let times = match &trigger.when {
-            When::Manual | When::Delay { .. } | When::After { .. } => return Ok(None),
+            When::Manual | When::Delay { .. } => return Ok(None),
             When::Once { at } => {
                 if (from..to).contains(at) {
                     vec![*at]

@@ -31,8 +31,8 @@ pub use self::task::{Argv, HttpForm, LogMap, ScriptForm, ScriptMap};
 pub use self::text::{Read, export, locate, parse_json, parse_yaml, read_file, read_yaml_unchecked};
 pub(crate) use self::trigger::words;
 pub use self::trigger::{
-    AfterForm, AfterMap, CronForm, CronMap, DelayForm, DelayMap, Dialect, DstForm, DstMap, DstWord, EveryForm,
-    EveryMap, FoldWord, GapWord, MisfireForm, MisfireMap, MisfireWord, OnWord, OnceForm, OnceMap,
+    AfterForm, AfterMap, Afters, AnyAfter, CronForm, CronMap, DelayForm, DelayMap, Dialect, DstForm, DstMap, DstWord,
+    EveryForm, EveryMap, FoldWord, GapWord, MisfireForm, MisfireMap, MisfireWord, OnWord, OnceForm, OnceMap,
 };
 use crate::problem::Fault;
 use crate::task::{ExitCodes, TaskBody};
@@ -68,7 +68,8 @@ pub struct JobBody {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub once: Option<OnceForm>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub after: Option<AfterForm>,
+    #[schema(value_type = Option<AnyAfter>)]
+    pub after: Option<Afters>,
     /// Says aloud that it runs only when somebody asks.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub manual: Option<bool>,
@@ -226,9 +227,10 @@ impl JobBody {
 
     /// The same job as one always writes it, so that two ways of saying one thing compare equal.
     pub fn normal(&self) -> Result<JobBody, Vec<Fault>> {
-        let follows = self.follows().unwrap_or_default().to_owned();
-        let parts = self.to_parts(|_| Some(JobId(0)))?;
-        Ok(JobBody::from_parts(self.head(), &parts, |_| follows.clone()))
+        let follows: Vec<String> = self.follows().into_iter().map(str::to_owned).collect();
+        let number = |name: &str| follows.iter().position(|leader| leader == name).map(|n| JobId(n as i64));
+        let parts = self.to_parts(number)?;
+        Ok(JobBody::from_parts(self.head(), &parts, |leader| follows[leader.0 as usize].clone()))
     }
 
     /// The bytes kept as a job's source: JSON with keys in one order.

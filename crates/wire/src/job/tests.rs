@@ -429,7 +429,7 @@ fn plain_words_stay_words() {
 #[test]
 fn a_follower_needs_the_job_it_follows() {
     let body = &read("job: a\nafter: gone\nnoop: true\n")[0];
-    assert_eq!(body.follows(), Some("gone"));
+    assert_eq!(body.follows(), ["gone"]);
     assert_eq!(body.to_parts(|_| None).unwrap_err()[0].code, "E0212");
 }
 
@@ -467,4 +467,63 @@ fn script_files_are_put_in_place_before_sending() {
     body.inline_files(|key, path| Ok::<_, ()>(format!("# {key} {path}"))).unwrap();
     assert_eq!(body.check(), []);
     assert_eq!(body.normal().unwrap().python, Some(ScriptForm::Short("# python.file x.py".into())));
+}
+
+#[test]
+fn several_jobs_may_be_followed_beside_times_of_its_own() {
+    let text = "job: c\ncron: 0 0 2 * * ?\nafter:\n- a\n- job: b\n  \"on\": failure\n  each: true\nnoop: true\n";
+    let body = &read(text)[0];
+    assert_eq!(
+        (body.follows(), body.trigger_summary().as_str()),
+        (vec!["a", "b"], "cron 0 0 2 * * ?, after a, after b fails")
+    );
+    let parts = body.to_parts(|name| Some(model::JobId(if name == "a" { 1 } else { 2 }))).unwrap();
+    let follow = |job, on, each| model::Follow { job: model::JobId(job), on, each };
+    assert_eq!(parts.rule.trigger.follows, [follow(1, model::On::Success, false), follow(2, model::On::Failure, true)]);
+    assert_eq!(body.normal().unwrap(), *body);
+    assert_eq!(export([body]), text);
+}
+
+#[test]
+fn a_bound_of_one_of_several_triggers_is_refused() {
+    faults(
+        "job: c\nevery: 5s\nafter: { job: a, max_count: 3 }\nnoop: true\n",
+        expect![[r#"
+        E0205 jobs[0].after: start, end and the like are not of one of several triggers
+        2 | every: 5s
+        3 | after: { job: a, max_count: 3 }
+          |        ^
+        hint: give them with the cron, every, delay or once, or make a job of its own for it
+    "#]],
+    );
+    faults(
+        "job: c\nafter: [a, { job: b, max_count: 3 }]\nnoop: true\n",
+        expect![[r#"
+        E0205 jobs[0].after: start, end and the like are not of one of several triggers
+        1 | job: c
+        2 | after: [a, { job: b, max_count: 3 }]
+          |        ^
+        hint: give them with the cron, every, delay or once, or make a job of its own for it
+    "#]],
+    );
+    faults(
+        "job: c\nmanual: true\nafter: a\nnoop: true\n",
+        expect![[r#"
+        E0205 jobs[0].manual: after and manual are given together
+        1 | job: c
+        2 | manual: true
+          |         ^
+        hint: keep one of them
+    "#]],
+    );
+    faults(
+        "job: c\nafter: { jbo: a }\nnoop: true\n",
+        expect![[r#"
+        E0202 jobs[0]: there is no key `jbo` here
+        1 | job: c
+        2 | after: { jbo: a }
+          |          ^
+        hint: did you mean `job`?
+    "#]],
+    );
 }

@@ -1,7 +1,9 @@
 //! When a job becomes due, as people write it: the keys and words of triggers, and what the words mean.
 
 use model::{CronDialect, Fold, Gap, MisfireRule, On};
-use serde::{Deserialize, Serialize};
+use serde::de::value::MapAccessDeserializer;
+use serde::de::{Error, MapAccess, SeqAccess, Visitor};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use utoipa::ToSchema;
 
 use super::form::form;
@@ -190,4 +192,60 @@ pub struct MisfireMap {
     /// Late by at most this much still counts as on time.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub grace: Option<String>,
+}
+
+/// One job to follow, or a list of them: any of them starts it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Afters(pub Vec<AfterForm>);
+
+/// A job to follow, or a list of them: any of them starts it.
+#[derive(Serialize, ToSchema)]
+#[serde(untagged)]
+pub enum AnyAfter {
+    One(AfterForm),
+    Many(Vec<AfterForm>),
+}
+
+impl Serialize for Afters {
+    fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+        match self.0.as_slice() {
+            [one] => one.serialize(to),
+            many => many.serialize(to),
+        }
+    }
+}
+
+impl<'de> Deserialize<'de> for Afters {
+    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Afters, D::Error> {
+        struct Any;
+        impl<'de> Visitor<'de> for Any {
+            type Value = Afters;
+
+            fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                f.write_str("the name of a job, a map with job, on and each, or a list of these")
+            }
+
+            fn visit_str<E: Error>(self, job: &str) -> Result<Afters, E> {
+                Ok(Afters(vec![AfterForm::Short(job.into())]))
+            }
+
+            fn visit_u64<E: Error>(self, job: u64) -> Result<Afters, E> {
+                self.visit_str(&job.to_string())
+            }
+
+            fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<Afters, A::Error> {
+                let map = AfterMap::deserialize(MapAccessDeserializer::new(map))?;
+                Ok(Afters(vec![AfterForm::Long(map)]))
+            }
+
+            fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<Afters, A::Error> {
+                let mut all = Vec::new();
+                while let Some(one) = list.next_element()? {
+                    all.push(one);
+                }
+                Ok(Afters(all))
+            }
+        }
+        from.deserialize_any(Any)
+    }
 }

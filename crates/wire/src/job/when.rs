@@ -1,12 +1,12 @@
 //! Turns a trigger's text into its meaning and back. Whether a cron expression is good is the engine's to say; here only
 //! its number of fields is looked at, because a crontab line in Quartz' place is the commonest slip of all.
 
-use model::{CronDialect, DstRule, Fold, Gap, JobId, Misfire, MisfireRule, On, Span, Trigger, When};
+use model::{CronDialect, DstRule, Fold, Follow, Gap, JobId, Misfire, MisfireRule, On, Span, Trigger, When};
 
 use super::JobBody;
 use super::faults::{Faults, clip};
 use super::trigger::{
-    AfterForm, AfterMap, CronForm, CronMap, DelayForm, DelayMap, DstForm, DstMap, DstWord, EveryForm, EveryMap,
+    AfterForm, AfterMap, Afters, CronForm, CronMap, DelayForm, DelayMap, DstForm, DstMap, DstWord, EveryForm, EveryMap,
     MisfireForm, MisfireMap, MisfireWord, Modifiers, OnWord, OnceForm, OnceMap,
 };
 use crate::Time;
@@ -16,17 +16,28 @@ const EVERY_LEAST: Span = Span::millis(100);
 const LONGEST: Span = Span::DAY.saturating_mul(3660);
 
 impl JobBody {
-    /// The job this one follows, by name.
-    pub fn follows(&self) -> Option<&str> {
-        match self.after.as_ref()? {
-            AfterForm::Short(job) => Some(job),
-            AfterForm::Long(map) => Some(&map.job),
+    /// The jobs this one follows, by name, each once.
+    pub fn follows(&self) -> Vec<&str> {
+        let mut names = Vec::new();
+        for form in self.after.iter().flat_map(|afters| &afters.0) {
+            let name = form.job();
+            if !names.contains(&name) {
+                names.push(name);
+            }
         }
+        names
     }
 
     /// When it is due, in few words.
     pub fn trigger_summary(&self) -> String {
-        match (&self.cron, &self.every, &self.delay, &self.once, &self.after) {
+        let afters = self.after.iter().flat_map(|afters| &afters.0).map(AfterForm::summary);
+        let own = self.times_summary().into_iter();
+        let all: Vec<String> = own.chain(afters).collect();
+        if all.is_empty() { "manual".into() } else { all.join(", ") }
+    }
+
+    fn times_summary(&self) -> Option<String> {
+        Some(match (&self.cron, &self.every, &self.delay, &self.once) {
             (Some(CronForm::Short(expr)), ..) => format!("cron {expr}"),
             (Some(CronForm::Long(map)), ..) => {
                 let zone = map.zone.as_deref().map(|zone| format!(" {zone}")).unwrap_or_default();
@@ -36,16 +47,10 @@ impl JobBody {
             (None, Some(EveryForm::Long(map)), ..) => format!("every {}", map.every),
             (None, None, Some(DelayForm::Short(delay)), ..) => format!("{delay} after each end"),
             (None, None, Some(DelayForm::Long(map)), ..) => format!("{} after each end", map.delay),
-            (None, None, None, Some(OnceForm::Short(at)), _) => format!("once at {at}"),
-            (None, None, None, Some(OnceForm::Long(map)), _) => format!("once at {}", map.at),
-            (None, None, None, None, Some(AfterForm::Short(job))) => format!("after {job}"),
-            (None, None, None, None, Some(AfterForm::Long(map))) => match map.on {
-                None | Some(OnWord::Success) => format!("after {}", map.job),
-                Some(OnWord::Failure) => format!("after {} fails", map.job),
-                Some(OnWord::End) => format!("after {} ends", map.job),
-            },
-            (None, None, None, None, None) => "manual".into(),
-        }
+            (None, None, None, Some(OnceForm::Short(at))) => format!("once at {at}"),
+            (None, None, None, Some(OnceForm::Long(map))) => format!("once at {}", map.at),
+            (None, None, None, None) => return None,
+        })
     }
 
     pub(super) fn to_trigger(&self, resolve: &dyn Fn(&str) -> Option<JobId>, faults: &mut Faults) -> Trigger {
@@ -57,8 +62,41 @@ impl JobBody {
         if self.manual == Some(false) {
             faults.add_hint(Code::BadTrigger, "manual", "false says nothing", "leave the key out");
         }
-        let (path, when, modifiers) = self.when(resolve, faults);
-        modifiers.read(path, when, faults)
+        let (path, when, modifiers) = self.when(faults);
+        let mut trigger = modifiers.read(path, when, faults);
+        trigger.follows = self.read_follows(resolve, faults);
+        trigger
+    }
+
+    fn read_follows(&self, resolve: &dyn Fn(&str) -> Option<JobId>, faults: &mut Faults) -> Vec<Follow> {
+        let Some(Afters(afters)) = &self.after else { return Vec::new() };
+        if self.manual == Some(true) {
+            faults.add_hint(Code::BadTrigger, "manual", "after and manual are given together", "keep one of them");
+        }
+        let alone = afters.len() == 1;
+        // Where there is more than one reason to start, such a bound would be of one of them and read as of all.
+        let has_times = !self.triggers_given().is_empty();
+        let bounded =
+            |form: &AfterForm| matches!(form, AfterForm::Long(map) if map.modifiers() != Modifiers::default());
+        if (has_times || !alone) && afters.iter().any(bounded) {
+            let hint = "give them with the cron, every, delay or once, or make a job of its own for it";
+            faults.add_hint(
+                Code::BadTrigger,
+                "after",
+                "start, end and the like are not of one of several triggers",
+                hint,
+            );
+        }
+        let read = |(n, form): (usize, &AfterForm)| {
+            let place = if alone { "after".to_string() } else { format!("after[{n}]") };
+            let (path, on, each) = match form {
+                AfterForm::Short(_) => (place, None, false),
+                AfterForm::Long(map) => (format!("{place}.job"), map.on, map.each),
+            };
+            let job = follow(form.job(), &path, resolve, faults);
+            Follow { job, on: on.map_or(On::Success, On::from), each }
+        };
+        afters.iter().enumerate().map(read).collect()
     }
 
     fn triggers_given(&self) -> Vec<&'static str> {
@@ -67,15 +105,14 @@ impl JobBody {
             ("every", self.every.is_some()),
             ("delay", self.delay.is_some()),
             ("once", self.once.is_some()),
-            ("after", self.after.is_some()),
-            ("manual", self.manual == Some(true)),
+            ("manual", self.manual == Some(true) && self.after.is_none()),
         ]
         .into_iter()
         .filter_map(|(key, given)| given.then_some(key))
         .collect()
     }
 
-    fn when(&self, resolve: &dyn Fn(&str) -> Option<JobId>, faults: &mut Faults) -> (&'static str, When, Modifiers) {
+    fn when(&self, faults: &mut Faults) -> (&'static str, When, Modifiers) {
         if let Some(form) = &self.cron {
             let map = match form {
                 CronForm::Short(expr) => CronMap { expr: expr.clone(), ..CronMap::default() },
@@ -107,13 +144,8 @@ impl JobBody {
             let at = faults.instant(path, Some(text)).unwrap_or_default();
             return ("once", When::Once { at }, modifiers);
         }
-        if let Some(form) = &self.after {
-            let (path, name, (on, each), modifiers) = match form {
-                AfterForm::Short(name) => ("after", name, (None, false), Modifiers::default()),
-                AfterForm::Long(map) => ("after.job", &map.job, (map.on, map.each), map.modifiers()),
-            };
-            let on = on.map_or(On::Success, On::from);
-            return ("after", When::After { job: follow(name, path, resolve, faults), on, each }, modifiers);
+        if let Some([AfterForm::Long(map)]) = self.after.as_ref().map(|afters| afters.0.as_slice()) {
+            return ("after", When::Manual, map.modifiers());
         }
         ("manual", When::Manual, Modifiers::default())
     }
@@ -123,7 +155,10 @@ impl JobBody {
         let modifiers = Modifiers::write(trigger);
         let plain = modifiers == Modifiers::default();
         match &trigger.when {
-            When::Manual => {}
+            When::Manual => {
+                self.after = write_follows(&trigger.follows, modifiers, name_of);
+                return;
+            }
             When::Cron { expr, dialect, zone, dst } => {
                 let map = CronMap {
                     expr: expr.clone(),
@@ -156,15 +191,40 @@ impl JobBody {
                     false => OnceForm::Long(OnceMap { at, ..OnceMap::default() }.with(modifiers)),
                 });
             }
-            When::After { job, on, each } => {
-                let job = name_of(*job);
-                let short = plain && *on == On::Success && !each;
-                let on = (*on != On::Success).then(|| (*on).into());
-                self.after = Some(match short {
-                    true => AfterForm::Short(job),
-                    false => AfterForm::Long(AfterMap { job, on, each: *each, ..AfterMap::default() }.with(modifiers)),
-                });
-            }
+        }
+        self.after = write_follows(&trigger.follows, Modifiers::default(), name_of);
+    }
+}
+
+fn write_follows(follows: &[Follow], modifiers: Modifiers, name_of: &dyn Fn(JobId) -> String) -> Option<Afters> {
+    let plain = modifiers == Modifiers::default();
+    let write = |follow: &Follow| {
+        let job = name_of(follow.job);
+        if plain && follow.on == On::Success && !follow.each {
+            return AfterForm::Short(job);
+        }
+        let on = (follow.on != On::Success).then(|| follow.on.into());
+        AfterForm::Long(AfterMap { job, on, each: follow.each, ..AfterMap::default() }.with(modifiers.clone()))
+    };
+    (!follows.is_empty()).then(|| Afters(follows.iter().map(write).collect()))
+}
+
+impl AfterForm {
+    fn job(&self) -> &str {
+        match self {
+            AfterForm::Short(job) => job,
+            AfterForm::Long(map) => &map.job,
+        }
+    }
+
+    fn summary(&self) -> String {
+        match self {
+            AfterForm::Short(job) => format!("after {job}"),
+            AfterForm::Long(map) => match map.on {
+                None | Some(OnWord::Success) => format!("after {}", map.job),
+                Some(OnWord::Failure) => format!("after {} fails", map.job),
+                Some(OnWord::End) => format!("after {} ends", map.job),
+            },
         }
     }
 }
@@ -240,7 +300,15 @@ impl Modifiers {
                 misfire.grace = grace.unwrap_or(misfire.grace);
             }
         }
-        Trigger { when, start, end, count_max: self.max_count, jitter: jitter.unwrap_or(Span::ZERO), misfire }
+        Trigger {
+            when,
+            follows: Vec::new(),
+            start,
+            end,
+            count_max: self.max_count,
+            jitter: jitter.unwrap_or(Span::ZERO),
+            misfire,
+        }
     }
 
     fn write(trigger: &Trigger) -> Modifiers {
