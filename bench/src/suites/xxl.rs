@@ -21,12 +21,15 @@ const WARM_UP: i64 = 3 * SECOND;
 const AFTERWARDS: Duration = Duration::from_secs(3);
 /// Rates that are tried, one after the other.
 const RATES: [u32; 8] = [2_500, 5_000, 10_000, 15_000, 20_000, 25_000, 30_000, 40_000];
+/// What is held for three minutes.
+const SUSTAINED: u32 = 25_000;
 const TRIGGERS: usize = 50_000;
 const TRIGGERING: usize = 64;
 
 pub(crate) fn run(bench: &Bench) -> anyhow::Result<Vec<Figure>> {
     let mut figures = at_a_thousand(bench)?;
     figures.push(highest(bench)?);
+    figures.extend(sustained(bench)?);
     figures.push(killed(bench)?);
     figures.push(slow(bench)?);
     figures.push(by_hand(bench)?);
@@ -86,6 +89,24 @@ fn highest(bench: &Bench) -> anyhow::Result<Figure> {
     say(SUITE, 0, &format!("bare admin: {bare:.0}/s"));
     figure.both(f64::from(best), bare);
     Ok(figure)
+}
+
+/// A rate that people would be glad of, for as long as it takes to trust it.
+fn sustained(bench: &Bench) -> anyhow::Result<Vec<Figure>> {
+    let name = |what: &str| format!("{SUSTAINED} a second for three minutes, {what}");
+    let mut missing = Figure::new(SUITE, name("missing or doubled"), "").target(Target::AtMost(0.0));
+    let mut p99 = Figure::new(SUITE, name("p99"), "ms").target(Target::AtMost(1_000.0));
+    let span = Duration::from_secs(180);
+    let side = ours(bench, SUSTAINED, span)?;
+    let lost = i64::from(SUSTAINED) * span.as_secs() as i64 - side.seen.runs + side.seen.doubled;
+    say(
+        SUITE,
+        0,
+        &format!("three minutes at {SUSTAINED}/s: {lost} missing or doubled, p99 {:.0} ms", side.seen.p99 / 1e3),
+    );
+    missing.ours.push(lost as f64);
+    p99.ours.push(side.seen.p99 / 1e3);
+    Ok(vec![missing, p99])
 }
 
 /// Planned times without a run at the executor, after the server was killed and started again.
