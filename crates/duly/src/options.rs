@@ -5,6 +5,7 @@ use std::path::PathBuf;
 
 use agent::runtime::Cgroups;
 use clap::{Args, Parser, Subcommand};
+use server::StorePlace;
 
 /// Runs jobs when they are due: exactly one instance per planned time, on the right machine, with a record of why.
 #[derive(Parser)]
@@ -37,6 +38,9 @@ pub(crate) struct ServerOptions {
     /// Where store, logs and locks live.
     #[arg(long, env = "DULY_DATA", default_value = "duly-data")]
     pub data: PathBuf,
+    /// Where everything is kept: embedded (a file in the data directory), or postgres://user:password@host/database.
+    #[arg(long, env = "DULY_STORE", hide_env_values = true, default_value = "embedded")]
+    pub store: StorePlace,
     /// Where people and programs come in; loopback only until set-up is done.
     #[arg(long, env = "DULY_LISTEN", default_value = "127.0.0.1:7070")]
     pub listen: SocketAddr,
@@ -49,7 +53,7 @@ pub(crate) struct ServerOptions {
     /// Days of task output kept.
     #[arg(long, default_value_t = 30)]
     pub keep_logs_days: u64,
-    /// Memory for the store's pages, in MB.
+    /// Memory for the embedded store's pages, in MB.
     #[arg(long, default_value_t = 64)]
     pub store_cache_mb: u32,
     #[command(flatten)]
@@ -131,6 +135,9 @@ pub(crate) struct AgentOptions {
 pub(crate) struct SetupOptions {
     #[arg(long, env = "DULY_DATA", default_value = "duly-data")]
     pub data: PathBuf,
+    /// Where everything is kept, as the server is told.
+    #[arg(long, env = "DULY_STORE", hide_env_values = true, default_value = "embedded")]
+    pub store: StorePlace,
     /// Name of the first account.
     #[arg(long)]
     pub admin: String,
@@ -149,6 +156,9 @@ pub(crate) struct SetupOptions {
 pub(crate) struct RestoreOptions {
     /// The file `duly backup` wrote.
     pub from: PathBuf,
+    /// Only the embedded store is restored this way.
+    #[arg(long, env = "DULY_STORE", hide_env_values = true, default_value = "embedded")]
+    pub store: StorePlace,
     /// The data directory to make.
     #[arg(long, env = "DULY_DATA", default_value = "duly-data")]
     pub data: PathBuf,

@@ -65,6 +65,7 @@ fn config(options: ServerOptions, local_agent: Option<LocalAgent>) -> Result<Ser
         agent_listen: options.agent_listen,
         keep_history: days(options.keep_history_days),
         keep_logs: days(options.keep_logs_days),
+        store: options.store,
         store_cache_mb: options.store_cache_mb,
         local_agent,
         xxl_tokens,
@@ -124,7 +125,7 @@ fn set_up(options: &SetupOptions) -> Result<(), anyhow::Error> {
         .open(&options.token_out)
         .with_context(|| format!("cannot write the token to {}", options.token_out.display()))?;
     let xxl = options.xxl_token_out.as_deref().map(private_file).transpose()?;
-    let made = server::setup::of_directory(&options.data, &options.admin, password);
+    let made = server::setup::of_directory(&options.data, &options.store, &options.admin, password);
     if made.is_err() && is_new {
         let _ = std::fs::remove_file(&options.token_out);
     }
@@ -134,7 +135,7 @@ fn set_up(options: &SetupOptions) -> Result<(), anyhow::Error> {
     }
     file.write_all(token.as_bytes())?;
     if let (Some(mut file), Some(out)) = (xxl, &options.xxl_token_out) {
-        let token = server::setup::executor_token(&options.data, &options.admin)?;
+        let token = server::setup::executor_token(&options.data, &options.store, &options.admin)?;
         file.set_len(0)?;
         file.write_all(token.as_bytes())?;
         println!("XXL-JOB executors show the token in {}", out.display());
@@ -154,6 +155,12 @@ pub(crate) fn restore(options: RestoreOptions) -> ExitCode {
 }
 
 fn restore_into(options: &RestoreOptions) -> Result<(), anyhow::Error> {
+    if options.store != server::StorePlace::Embedded {
+        anyhow::bail!(
+            "a store in PostgreSQL is brought back with pg_restore, from what pg_dump wrote; only the embedded store is \
+             restored from `duly backup`"
+        );
+    }
     let _nobody_else = server::own_directory(&options.data)?;
     let now = server::clock::Clock::new().now();
     let restored = store::sqlite::restore(&options.from, &options.data, now, options.replace)?;

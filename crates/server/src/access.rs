@@ -7,10 +7,10 @@ use store::StoreError;
 use store::access::Access;
 
 #[derive(Clone)]
-pub struct AccessHandle(Arc<Mutex<dyn Access + Send>>);
+pub struct AccessHandle(Arc<Mutex<Box<dyn Access + Send>>>);
 
 impl AccessHandle {
-    pub fn new(access: impl Access + Send + 'static) -> AccessHandle {
+    pub fn new(access: Box<dyn Access + Send>) -> AccessHandle {
         AccessHandle(Arc::new(Mutex::new(access)))
     }
 
@@ -19,7 +19,7 @@ impl AccessHandle {
         errand: impl FnOnce(&mut dyn Access) -> Result<T, StoreError> + Send + 'static,
     ) -> Result<T, StoreError> {
         let access = Arc::clone(&self.0);
-        let done = tokio::task::spawn_blocking(move || errand(&mut *access.lock()));
+        let done = tokio::task::spawn_blocking(move || errand(&mut **access.lock()));
         done.await.unwrap_or_else(|panic| Err(StoreError::Failed(format!("a look at the accounts failed: {panic}"))))
     }
 }

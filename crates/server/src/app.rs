@@ -7,7 +7,6 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use model::ShardId;
-use store::sqlite::{Options, SqliteStore};
 use store::{Reads, StoreError};
 use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
@@ -25,6 +24,7 @@ use crate::lock::{self, DirLock, LockError};
 use crate::logs::{LogOptions, LogStore};
 use crate::setup::Setup;
 use crate::shard::{self, ShardHandle, WriterHandle};
+use crate::stores::Opened;
 use crate::xxl::{BadToken, Executors, Tokens};
 
 /// The file in the data directory that tells a local agent where to dial.
@@ -112,17 +112,15 @@ pub async fn start(config: ServerConfig, stop: CancellationToken) -> Result<Runn
     }
     config.xxl_tokens.check()?;
     let lock = own_directory(&config.data)?;
-    let options = Options { cache_mb: config.store_cache_mb, ..Options::default() };
-    let store = SqliteStore::open(&config.data, &options)?;
-    let reads: Arc<dyn Reads> = Arc::new(store.reads()?);
-    let access = AccessHandle::new(store.access()?);
+    let Opened { store, reads, access } = config.store.open(&config.data, config.store_cache_mb)?;
+    let access = AccessHandle::new(access);
     let (clock, ring, switchboard) = (Clock::new(), Ring::new(), Switchboard::default());
     let tasks = Tasks::new(Arc::clone(&reads));
     let kept = access.run(|access| access.executor_tokens()).await?;
     let tokens = Tokens::new(config.xxl_tokens.clone(), kept);
     let executors = Executors::new(clock.clone(), tokens, config.xxl_pace, tasks.clone());
     let outlets = Box::new(Exchange { switchboard: switchboard.clone(), executors: executors.clone() });
-    let started = shard::start(Box::new(store), Arc::clone(&reads), SHARD, clock.clone(), outlets, Arc::clone(&ring))?;
+    let started = shard::start(store, Arc::clone(&reads), SHARD, clock.clone(), outlets, Arc::clone(&ring))?;
     let term = started.shard.progress.term.load(std::sync::atomic::Ordering::Relaxed);
     switchboard.set_term(SHARD, model::Term(term));
 

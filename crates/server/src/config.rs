@@ -4,11 +4,12 @@ use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::time::Duration;
 
+use crate::stores::StorePlace;
 use crate::xxl::{Pace, TokenRules};
 
 #[derive(Clone, Debug)]
 pub struct ServerConfig {
-    /// Store, logs, lock and endpoint file live here; made 0700.
+    /// The embedded store, logs, lock and endpoint file live here; made 0700.
     pub data: PathBuf,
     /// Where people and programs come in. Loopback only until set-up is done.
     pub listen: SocketAddr,
@@ -18,7 +19,9 @@ pub struct ServerConfig {
     pub keep_history: Duration,
     /// Task output is kept this long.
     pub keep_logs: Duration,
-    /// Pages of the store kept in memory by the writer.
+    /// Where everything is kept.
+    pub store: StorePlace,
+    /// Pages of the embedded store kept in memory by the writer.
     pub store_cache_mb: u32,
     /// What executors of XXL-JOB must show.
     pub xxl_tokens: TokenRules,
@@ -50,6 +53,7 @@ impl ServerConfig {
             agent_listen: SocketAddr::from(([127, 0, 0, 1], 0)),
             keep_history: Duration::from_secs(90 * 86_400),
             keep_logs: Duration::from_secs(30 * 86_400),
+            store: StorePlace::default(),
             store_cache_mb: 64,
             xxl_tokens: TokenRules::default(),
             xxl_prefix: None,

@@ -9,9 +9,12 @@ use store::StoreError;
 use store::access::{Access, ExecutorToken, SecretHash, Token, User};
 
 use crate::access::AccessHandle;
+use crate::stores::StorePlace;
 use crate::{password, secret};
 
 const DONE: &str = "setup.done";
+/// A set-up touches little.
+const CACHE_MB: u32 = 8;
 
 pub struct Setup {
     done: AtomicBool,
@@ -122,21 +125,25 @@ fn first_account(access: &mut dyn Access, name: &str, password: String, now: Tim
 }
 
 /// Set-up of a data directory on which no server runs.
-pub fn of_directory(data: &std::path::Path, name: &str, password: &str) -> Result<String, crate::ServerError> {
+pub fn of_directory(
+    data: &std::path::Path,
+    store: &StorePlace,
+    name: &str,
+    password: &str,
+) -> Result<String, crate::ServerError> {
     let _lock = crate::own_directory(data)?;
-    let store = store::sqlite::SqliteStore::open(data, &store::sqlite::Options::default())?;
-    let mut access = store.access()?;
+    let mut access = store.open(data, CACHE_MB)?.access;
     let now = crate::clock::Clock::new().now();
-    without_browser(&mut access, name, password, now).map_err(|error| match error {
+    without_browser(&mut *access, name, password, now).map_err(|error| match error {
         SetupError::Store(error) => error.into(),
         other => crate::ServerError::Setup(other),
     })
 }
 
 /// A token for the first tenant's executors, on a data directory on which no server runs.
-pub fn executor_token(data: &std::path::Path, by: &str) -> Result<String, crate::ServerError> {
+pub fn executor_token(data: &std::path::Path, store: &StorePlace, by: &str) -> Result<String, crate::ServerError> {
     let _lock = crate::own_directory(data)?;
-    let store = store::sqlite::SqliteStore::open(data, &store::sqlite::Options::default())?;
+    let mut access = store.open(data, CACHE_MB)?.access;
     let token = ExecutorToken {
         id: 0,
         token: secret::make("xxl"),
@@ -145,6 +152,6 @@ pub fn executor_token(data: &std::path::Path, by: &str) -> Result<String, crate:
         created_at: crate::clock::Clock::new().now(),
         created_by: by.to_string(),
     };
-    store.access()?.put_executor_token(&token)?;
+    access.put_executor_token(&token)?;
     Ok(token.token)
 }

@@ -60,6 +60,8 @@ async fn start_if_gone(
     let mut command = std::process::Command::new(&local.program);
     command
         .args(&local.args)
+        // It may hold the database's password, which no agent needs.
+        .env_remove("DULY_STORE")
         .stdin(Stdio::null())
         .stdout(log.try_clone()?)
         .stderr(log)

@@ -135,8 +135,8 @@ impl Desk {
     /// A consistent copy of the store, beside it; whoever asked removes it.
     pub(crate) async fn backup(&self) -> Done<PathBuf> {
         let path = self.config.data.join(format!("backup-{}.part", self.clock.now().0));
-        let (data, copy) = (self.config.data.clone(), path.clone());
-        let made = tokio::task::spawn_blocking(move || store::sqlite::backup(&data, &copy)).await;
+        let (place, data, copy) = (self.config.store.clone(), self.config.data.clone(), path.clone());
+        let made = tokio::task::spawn_blocking(move || place.backup(&data, &copy)).await;
         let failed = |what: String| Problem::new(Code::BackupFailed, what);
         match made {
             Ok(Ok(())) => Ok(path),

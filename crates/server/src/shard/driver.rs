@@ -148,7 +148,7 @@ pub fn start(
         answers: Answers::default(),
         callers: 0,
         progress: Arc::clone(&progress),
-        send_again_at: None,
+        send_again: Vec::new(),
         complaint: Complaint::default(),
         reloading: false,
         stopping: None,
@@ -197,7 +197,8 @@ struct Driver {
     answers: Answers,
     callers: u64,
     progress: Arc<Progress>,
-    send_again_at: Option<(Instant, Wish)>,
+    /// What the store could not take, each with its next moment.
+    send_again: Vec<(Instant, Wish)>,
     complaint: Complaint,
     /// A load is under way: nothing is told or released until it is done.
     reloading: bool,
@@ -214,7 +215,7 @@ impl Driver {
                 self.answer_everyone();
                 return reason;
             }
-            let written = !self.keeper.in_flight() && self.send_again_at.is_none();
+            let written = !self.keeper.in_flight() && self.send_again.is_empty();
             let overdue = self.stop_by.is_some_and(|by| by <= Instant::now());
             if self.stopping.is_some() && (written || overdue) {
                 self.answer_everyone();
@@ -258,7 +259,7 @@ impl Driver {
 
     fn wait_until(&self) -> Instant {
         let mut until = self.looked + LOOK_AT_CLOCK_EVERY;
-        if let Some((at, _)) = &self.send_again_at {
+        for (at, _) in &self.send_again {
             until = until.min(*at);
         }
         if self.keeper.takes_inputs() && !self.reloading && self.stopping.is_none() {
@@ -324,7 +325,8 @@ impl Driver {
     /// Ticks if it is time, then hands on what was decided.
     fn advance(&mut self) -> Result<(), String> {
         *self.progress.turned_at.lock() = Some(Instant::now());
-        if let Some((_, wish)) = self.send_again_at.take_if(|(at, _)| *at <= Instant::now()) {
+        let now = Instant::now();
+        for (_, wish) in self.send_again.extract_if(.., |(at, _)| *at <= now).collect::<Vec<_>>() {
             self.wish(wish)?;
         }
         if self.reloading {
@@ -408,14 +410,14 @@ impl Driver {
 
     fn wait_and(&mut self, wish: Wish, error: &StoreError) -> Result<(), String> {
         self.complain(error, "the store does not answer");
-        self.send_again_at = Some((Instant::now() + SEND_AGAIN_AFTER, wish));
+        self.send_again.push((Instant::now() + SEND_AGAIN_AFTER, wish));
         Ok(())
     }
 
     fn meet(&mut self, trouble: Trouble) -> Result<(), String> {
         match trouble {
             Trouble::SendAgain(commit) => {
-                self.send_again_at = Some((Instant::now() + SEND_AGAIN_AFTER, Wish::Commit(commit)));
+                self.send_again.push((Instant::now() + SEND_AGAIN_AFTER, Wish::Commit(commit)));
                 Ok(())
             }
             Trouble::AskStanding => self.wish(Wish::Standing(self.shard)),

@@ -93,6 +93,7 @@ impl Database {
     }
 
     /// How many rows the statement touched.
+    #[allow(dead_code)] // Not every test program looks behind the store.
     pub(crate) fn run(&self, text: &str) -> u64 {
         run(&self.address, text).unwrap()
     }
@@ -133,8 +134,15 @@ fn not_root() -> Option<(Uid, Gid)> {
 
 #[allow(dead_code)] // Not every test program ill-treats it.
 impl Cluster {
-    /// The first of its processes, which looks after the others.
-    pub(crate) fn pid(&self) -> i32 {
-        std::fs::read_to_string(self.dir.join("pid")).unwrap().trim().parse().unwrap()
+    /// As when a process of the database crashes: all others are ended at once, and the log is replayed.
+    pub(crate) fn kill_a_backend(&self) {
+        let first: i32 = std::fs::read_to_string(self.dir.join("pid")).unwrap().trim().parse().unwrap();
+        let children = std::fs::read_to_string(format!("/proc/{first}/task/{first}/children")).unwrap_or_default();
+        for pid in children.split_whitespace().filter_map(|pid| pid.parse::<i32>().ok()) {
+            let title = std::fs::read_to_string(format!("/proc/{pid}/cmdline")).unwrap_or_default();
+            if title.contains("duly") {
+                let _ = nix::sys::signal::kill(nix::unistd::Pid::from_raw(pid), nix::sys::signal::Signal::SIGKILL);
+            }
+        }
     }
 }

@@ -1,0 +1,68 @@
+"""A PostgreSQL of a test's own: a directory, a socket in it, every sync it would do for real. It can be killed."""
+
+import os
+import pathlib
+import pwd
+import shutil
+import signal
+import subprocess
+
+from harness import alive, eventually
+
+
+def programs() -> pathlib.Path:
+    found = sorted(pathlib.Path("/usr/lib/postgresql").glob("*/bin/initdb"), key=lambda p: int(p.parts[-3]))
+    here = found[-1] if found else shutil.which("initdb")
+    assert here, "PostgreSQL is not installed; scripts/need tests does that"
+    return pathlib.Path(here).parent
+
+
+class Postgres:
+    def __init__(self, root: pathlib.Path):
+        # Short, because the path of a socket must be, and open to whoever the database runs as.
+        self.root, self.bin, self.process = root, programs(), None
+        self.root.mkdir(mode=0o755)
+        self.user = "postgres" if os.geteuid() == 0 else None
+        if self.user:
+            owner = pwd.getpwnam(self.user)
+            os.chown(self.root, owner.pw_uid, owner.pw_gid)
+        subprocess.run([self.bin / "initdb", "--auth=trust", "--username=duly", "--encoding=UTF8", "--no-sync", "-D",
+                        self.root / "data"], check=True, capture_output=True, cwd=self.root, user=self.user)
+
+    @property
+    def address(self) -> str:
+        return f"postgres://duly@{str(self.root).replace('/', '%2F')}/postgres"
+
+    def start(self):
+        log = open(self.root / "log", "ab")
+        self.process = subprocess.Popen(
+            [self.bin / "postgres", "-D", self.root / "data", "-k", self.root, "-c", "listen_addresses=", "-c", "shared_buffers=64MB"],
+            stdin=subprocess.DEVNULL, stdout=log, stderr=log, cwd=self.root, user=self.user)
+        eventually(self.answers, f"PostgreSQL answers; its words are in {self.root / 'log'}", within=60)
+        return self
+
+    def run(self, text: str) -> str:
+        done = subprocess.run([self.bin / "psql", "-h", self.root, "-U", "duly", "-AtX", "-c", text, "postgres"],
+                              capture_output=True, text=True, check=True)
+        return done.stdout.strip()
+
+    def answers(self) -> bool:
+        return self.run("select 1") == "1"
+
+    def kill(self):
+        """As a power cut takes it: the first of its processes and all others."""
+        first = self.process.pid
+        others = pathlib.Path(f"/proc/{first}/task/{first}/children").read_text().split()
+        for pid in [first, *map(int, others)]:
+            try:
+                os.kill(pid, signal.SIGKILL)
+            except ProcessLookupError:
+                pass
+        self.process.wait()
+        eventually(lambda: not any(alive(int(pid)) for pid in others), "all of PostgreSQL is gone")
+
+    def stop(self):
+        if self.process and self.process.poll() is None:
+            self.process.send_signal(signal.SIGQUIT)
+            self.process.wait()
+        shutil.rmtree(self.root, ignore_errors=True)
