@@ -49,6 +49,16 @@ fn programs_that_start_at_once_make_one_store() {
 }
 
 #[test]
+fn a_database_that_cannot_keep_every_text_is_refused() {
+    let database = Database::fresh();
+    database.run("create database latin encoding 'LATIN1' locale 'C' template template0");
+    let latin =
+        Database { address: database.address.replace("/t", "/latin?x=").split('?').next().unwrap().to_string() };
+    let message = refused(&latin).to_string();
+    assert!(message.contains("LATIN1") && message.contains("UTF8"), "{message}");
+}
+
+#[test]
 fn a_store_of_a_newer_duly_is_refused() {
     let database = Database::fresh();
     drop(open(&database));

@@ -11,7 +11,11 @@ pub(super) const STEPS: &[&str] = &[include_str!("migrations/0001_begin.sql")];
 /// "Duly": held while a step is taken.
 const LOCK: i64 = 0x4475_6c79;
 
+/// The oldest PostgreSQL we are tested with.
+const OLDEST: i32 = 140_000;
+
 pub(super) async fn migrate(conn: &Conn, steps: &[&str]) -> Result<(), Fault> {
+    check_server(conn).await?;
     let known = steps.len() as i64;
     loop {
         let found = version(conn).await?;
@@ -33,6 +37,21 @@ pub(super) async fn migrate(conn: &Conn, steps: &[&str]) -> Result<(), Fault> {
             }
         }
     }
+}
+
+async fn check_server(conn: &Conn) -> Result<(), Fault> {
+    let text = "select current_setting('server_version_num')::int4, current_setting('server_version'),
+                current_setting('server_encoding')";
+    let Some(row) = conn.first(text, &[]).await? else { return Ok(()) };
+    let (number, version, encoding): (i32, String, String) = (row.get(0), row.get(1), row.get(2));
+    if number < OLDEST {
+        return Err(StoreError::Failed(format!("PostgreSQL 14 or newer is needed, this is {version}")).into());
+    }
+    if encoding != "UTF8" {
+        let what = format!("the database keeps its texts as {encoding}; make one with createdb --encoding=UTF8");
+        return Err(StoreError::Failed(what).into());
+    }
+    Ok(())
 }
 
 /// The step that is next, unless another program took it while we waited.

@@ -1,6 +1,8 @@
 //! A PostgreSQL of our own for the tests: made once for a test program in a directory of its own, on a socket, with
 //! every sync it would do for real; gone with the program, however that ends. Each test gets a fresh database.
 
+#![allow(dead_code)] // Each program uses what it needs of it.
+
 use std::os::unix::fs::PermissionsExt;
 use std::os::unix::process::CommandExt;
 use std::path::PathBuf;
@@ -93,7 +95,6 @@ impl Database {
     }
 
     /// How many rows the statement touched.
-    #[allow(dead_code)] // Not every test program looks behind the store.
     pub(crate) fn run(&self, text: &str) -> u64 {
         run(&self.address, text).unwrap()
     }
@@ -132,11 +133,27 @@ fn not_root() -> Option<(Uid, Gid)> {
     found.map(|user| (user.uid, user.gid))
 }
 
-#[allow(dead_code)] // Not every test program ill-treats it.
 impl Cluster {
+    /// CPU time of all its processes, those that have ended included.
+    pub(crate) fn cpu(&self) -> Duration {
+        let first = self.first();
+        let children = std::fs::read_to_string(format!("/proc/{first}/task/{first}/children")).unwrap_or_default();
+        let ticks = |pid: &str| -> u64 {
+            let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
+            let after_name = stat.rsplit(')').next().unwrap_or_default().to_string();
+            after_name.split_whitespace().skip(11).take(4).filter_map(|field| field.parse::<u64>().ok()).sum()
+        };
+        let all = children.split_whitespace().map(ticks).sum::<u64>() + ticks(&first.to_string());
+        Duration::from_millis(all * 10)
+    }
+
+    fn first(&self) -> i32 {
+        std::fs::read_to_string(self.dir.join("pid")).unwrap().trim().parse().unwrap()
+    }
+
     /// As when a process of the database crashes: all others are ended at once, and the log is replayed.
     pub(crate) fn kill_a_backend(&self) {
-        let first: i32 = std::fs::read_to_string(self.dir.join("pid")).unwrap().trim().parse().unwrap();
+        let first = self.first();
         let children = std::fs::read_to_string(format!("/proc/{first}/task/{first}/children")).unwrap_or_default();
         for pid in children.split_whitespace().filter_map(|pid| pid.parse::<i32>().ok()) {
             let title = std::fs::read_to_string(format!("/proc/{pid}/cmdline")).unwrap_or_default();

@@ -1,5 +1,6 @@
-//! What a run costs in this store beside the same rows written by bare rusqlite: CPU microseconds per run, medians of
-//! interleaved rounds. `cargo run --release -p duly-store --example commit_cost`.
+//! What a run costs in this store beside the same rows written by the bare driver: CPU microseconds per run, medians of
+//! interleaved rounds. `cargo run --release -p duly-store --example commit_cost`, and the same with ` -- postgres`, which
+//! counts the database's processes as well.
 
 use std::error::Error;
 use std::path::Path;
@@ -12,6 +13,10 @@ use model::*;
 use nix::time::{ClockId, clock_gettime};
 use rusqlite::{Connection, params};
 
+#[path = "../../tests/support/cluster.rs"]
+mod cluster;
+mod on_postgres;
+
 type Outcome<T> = Result<T, Box<dyn Error>>;
 
 const RUNS: i64 = 200_000;
@@ -19,6 +24,9 @@ const ROUNDS: usize = 7;
 const JOBS: i64 = 20_000;
 
 fn main() -> Outcome<()> {
+    if std::env::args().nth(1).as_deref() == Some("postgres") {
+        return on_postgres::compare();
+    }
     for batch in [500, 2000] {
         let (mut bare, mut ours) = (Vec::new(), Vec::new());
         for _ in 0..ROUNDS {
