@@ -1,5 +1,6 @@
 """Backup while it works, restore under a higher term, and what is known and not known afterwards."""
 
+import re
 import shutil
 import sqlite3
 
@@ -57,7 +58,8 @@ def test_restored_elsewhere_it_goes_on_and_knows_what_it_does_not_know(before, t
     old_term = term(before)
     try:
         done = elsewhere.run("restore", before.copy, "--data", elsewhere.data, check=True)
-        assert "1 attempts were open" in done.stdout, done.stdout
+        # The held one, and perhaps a tick that was under way in the moment of the backup.
+        assert re.search(r"\b[12] attempts were open", done.stdout), done.stdout
         before.kill_server()
         elsewhere.up()
         assert term(elsewhere) > old_term + 900, "no owner after the backup can have come this far"
