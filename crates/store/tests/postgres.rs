@@ -1,5 +1,6 @@
 //! What only a store in PostgreSQL meets: several programs at once, lost connections, a database that is not ours.
 
+use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
 use duly_store::postgres::{Options, PgStore};
@@ -164,48 +165,80 @@ fn nothing_is_lost_or_doubled_when_the_database_dies() {
     let cluster = Cluster::start();
     let database = cluster.database();
     let mut owner = Owner::new(open(&database));
-    let (mut unknown, mut cut) = (0, 0);
-    for round in 0..6 {
-        let begun = Instant::now();
-        let mut killed = false;
-        let wait = Duration::from_millis(30 + 37 * round);
-        let end = soon();
-        // Until it has been killed and has come back.
-        while !killed || cut <= round {
-            assert!(Instant::now() < end, "it does not come back");
-            if !killed && begun.elapsed() > wait {
-                // As a crash of a backend does: all of them are ended at once and the log is replayed.
+    let kills = std::sync::atomic::AtomicU64::new(0);
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            for n in 0..6 {
+                std::thread::sleep(Duration::from_millis(200 + 37 * n)); // the moment of the crash
                 cluster.kill_a_backend();
-                killed = true;
+                kills.fetch_add(1, Ordering::Relaxed);
+                eventually("it is back", || PgStore::open(&database.address, &Options::default()).ok());
             }
+        });
+        let (mut troubles, end) = (0, soon());
+        while kills.load(Ordering::Relaxed) < 6 || troubles == 0 {
+            assert!(Instant::now() < end, "it does not come back");
             let commit = owner.next();
             match owner.store.commit(&commit) {
                 Ok(_) => {
                     owner.batch += 1;
                     continue;
                 }
-                Err(CommitError::Retry(_)) => {}
-                Err(CommitError::Unknown(_)) => unknown += 1,
+                Err(CommitError::Retry(_) | CommitError::Unknown(_)) => troubles += 1,
                 Err(other) => panic!("{other}"),
             }
-            if killed {
-                cut = round + 1;
-            }
             let stands = eventually("it answers again", || owner.store.standing(ShardId(0)).ok());
-            assert!(
-                stands.batch.0 == owner.batch || stands.batch.0 == owner.batch + 1,
-                "{stands:?} at {}",
-                owner.batch
-            );
-            owner.batch = stands.batch.0;
+            let (at, before) = (stands.batch.0, owner.batch);
+            assert!(at == before || at == before + 1, "{at} after {before}");
+            owner.batch = at;
         }
-    }
-    println!("{unknown} outcomes were unknown");
+    });
     let last = owner.batch;
-    assert_eq!(owner.open(), [last]);
+    let stood = eventually("it answers again", || owner.store.load(ShardId(0)).ok());
+    assert_eq!(stood.open.iter().map(|i| i.id.0).collect::<Vec<_>>(), [last]);
     let reads = owner.store.reads().unwrap();
     let ledger = reads.ledger(JobId(1), row(0).planned, row(0).planned + Span::DAY, soon()).unwrap();
     assert_eq!(ledger.iter().map(|entry| entry.instance.0).collect::<Vec<_>>(), (1..=last).collect::<Vec<_>>());
+}
+
+/// Cut off while the last word is under way, once before and once after it has taken effect.
+#[test]
+fn a_commit_whose_answer_is_lost_is_not_guessed() {
+    let cluster = Cluster::start();
+    let database = cluster.database();
+    let mut owner = Owner::new(open(&database));
+    owner.step().unwrap();
+    let cut_while = |owner: &mut Owner<PgStore>, waits: &str| {
+        std::thread::scope(|scope| {
+            let committing = scope.spawn(|| owner.step());
+            let cut = format!("select pg_terminate_backend(pid) from pg_stat_activity where wait_event = '{waits}'");
+            eventually("it waits at its commit", || (database.run(&cut) == 1).then_some(()));
+            committing.join().unwrap()
+        })
+    };
+    database.run(
+        "create function slow() returns trigger language plpgsql as $$ begin perform pg_sleep(20); return null; end $$",
+    );
+    database.run(
+        "create constraint trigger slow after update on duly.shard deferrable initially deferred
+         for each row execute function slow()",
+    );
+    let outcome = cut_while(&mut owner, "PgSleep");
+    assert!(matches!(outcome, Err(CommitError::Unknown(_))), "{outcome:?}");
+    assert_eq!(owner.store.standing(ShardId(0)).unwrap().batch.0, owner.batch, "it never happened");
+    database.run("drop trigger slow on duly.shard");
+
+    // It is on this disk, and waits for a replica that is not there.
+    database.run("alter system set synchronous_standby_names = 'nobody'");
+    database.run("select pg_reload_conf()");
+    let outcome = cut_while(&mut owner, "SyncRep");
+    assert!(matches!(outcome, Err(CommitError::Unknown(_))), "{outcome:?}");
+    database.run("alter system reset synchronous_standby_names");
+    database.run("select pg_reload_conf()");
+    assert_eq!(owner.store.standing(ShardId(0)).unwrap().batch.0, owner.batch + 1, "it did happen");
+    owner.batch += 1;
+    owner.step().unwrap();
+    assert_eq!(owner.open(), [3]);
 }
 
 #[test]
