@@ -4,6 +4,7 @@
 mod access;
 pub mod api;
 pub mod app;
+pub mod authority;
 pub mod clock;
 pub mod config;
 mod doorman;

@@ -44,6 +44,9 @@ pub trait Access {
 
     fn setting(&mut self, key: &str) -> Result<Option<String>, StoreError>;
     fn put_setting(&mut self, key: &str, value: Option<&str>) -> Result<(), StoreError>;
+    /// Keeps the value unless there is one already, and gives back the one that is kept: of several servers that make
+    /// something at once, all go on with the same.
+    fn keep_setting(&mut self, key: &str, value: &str) -> Result<String, StoreError>;
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]

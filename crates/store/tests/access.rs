@@ -104,8 +104,10 @@ fn agents_and_settings_are_replaced_and_removed() {
         access.put_setting("setup", Some("a")).unwrap();
         access.put_setting("setup", Some("b")).unwrap();
         assert_eq!(access.setting("setup").unwrap().as_deref(), Some("b"));
+        assert_eq!(access.keep_setting("setup", "c").unwrap(), "b", "the first one stays");
         access.put_setting("setup", None).unwrap();
         assert_eq!(access.setting("setup").unwrap(), None);
+        assert_eq!(access.keep_setting("setup", "c").unwrap(), "c");
     });
 }
 

@@ -202,6 +202,13 @@ impl Access for PgAccess {
         };
         Ok(())
     }
+
+    fn keep_setting(&mut self, key: &str, value: &str) -> Result<String, StoreError> {
+        let keep = "insert into setting (key, value) values ($1, $2) on conflict (key) do nothing";
+        self.write(keep, &[&key, &value])?;
+        let kept = self.setting(key)?;
+        kept.ok_or_else(|| StoreError::Failed(format!("setting {key} was removed meanwhile")))
+    }
 }
 
 fn user(row: &Row) -> User {

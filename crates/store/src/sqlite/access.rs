@@ -213,6 +213,12 @@ impl Access for SqliteAccess {
         };
         Ok(())
     }
+
+    fn keep_setting(&mut self, key: &str, value: &str) -> Result<String, StoreError> {
+        self.write("insert into setting (key, value) values (?1, ?2) on conflict (key) do nothing", [key, value])?;
+        let kept = self.setting(key)?;
+        kept.ok_or_else(|| StoreError::Failed(format!("setting {key} was removed meanwhile")))
+    }
 }
 
 fn user(row: &Row) -> rusqlite::Result<User> {
