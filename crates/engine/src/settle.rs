@@ -205,8 +205,11 @@ impl Shard {
                 self.take_from_due(id);
                 self.forget_proposal(target);
                 let planned = self.open[&id].planned;
-                // Its instant is spent; moments made up around now keep off it.
-                if let Some(job) = self.jobs.get_mut(&job).filter(|_| planned <= now + Span::millis(1)) {
+                // Its instant is spent; moments made up around now keep off it, and those around the last one too, if
+                // the clock went back since.
+                if let Some(job) = self.jobs.get_mut(&job)
+                    && planned <= now.max(job.last_made) + Span::millis(1)
+                {
                     job.last_made = job.last_made.max(planned);
                 }
             }
