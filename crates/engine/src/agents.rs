@@ -129,7 +129,7 @@ impl Shard {
             | Effect::Ask(_)
             | Effect::Inspect { .. }
             | Effect::Reply { .. }
-            | Effect::WantIds => true,
+            | Effect::WantIds { .. } => true,
         }
     }
 

@@ -1,7 +1,7 @@
 //! Claims: what the store may refuse. Asked in one step; what depends on the answer is decided in the step that
 //! gets it, so memory is never ahead on something the store may deny.
 
-use model::{Actor, InstanceId, JobId, Timestamp};
+use model::{Actor, InstanceId, JobId, Timestamp, shard_of};
 
 use crate::change::{Change, Claim, ClaimAnswer, ClaimName};
 use crate::effect::{Decisions, Refusal, Reply};
@@ -38,8 +38,10 @@ impl Shard {
         match waiting {
             Some(Waiting::NewJob { caller, by, draft }) => {
                 let holder = JobId(answer.holder);
-                // A holder that does not exist was promised the name just before a crash: the promise passes on.
-                let reply = if answer.granted() || !self.jobs.contains_key(&holder) {
+                // A holder of ours that does not exist was promised the name just before a crash: the promise passes
+                // on. Of another shard's we cannot know.
+                let ours = self.shards == 1 || shard_of(holder, self.shards) == self.id;
+                let reply = if answer.granted() || (ours && !self.jobs.contains_key(&holder)) {
                     Ok(self.make_job(holder, *draft, by, now, out))
                 } else {
                     Err(Refusal::NameTaken { name: draft.name, by: holder })

@@ -33,7 +33,9 @@ impl Shard {
             Some(id) if self.jobs.contains_key(&id) => Some(Ok(self.change_job(id, draft, by, now, out))),
             Some(id) => Some(Err(Refusal::NoSuchJob(id))),
             None => {
-                let id = JobId(self.ids.take());
+                let Some(id) = self.ids.take_job(self.id, self.shards) else {
+                    return Some(Err(Refusal::OutOfNumbers));
+                };
                 let name = ClaimName::JobName { tenant: draft.tenant, name: draft.name.clone() };
                 self.claim(name, id.0, Waiting::NewJob { caller, by, draft: Box::new(draft) }, now, out);
                 None

@@ -73,8 +73,10 @@ pub enum Effect {
         caller: Caller,
         reply: Result<Reply, Refusal>,
     },
-    /// Hand out more ids before they run out.
-    WantIds,
+    /// Hand out so many more ids before they run out.
+    WantIds {
+        count: i64,
+    },
 }
 
 /// Which executor takes an attempt is for the executors to say.
@@ -202,6 +204,8 @@ pub enum Refusal {
     NotThere { job: JobId, agent: AgentId },
     #[error("the job would follow itself through {0}")]
     Cycle(JobId),
+    #[error("the numbers for new jobs run low; try again in a moment")]
+    OutOfNumbers,
     #[error("this node does not own the shard any more")]
     NotOwner,
     #[error("deciding about this failed: {0}")]

@@ -32,7 +32,7 @@ mod wheel;
 
 pub use change::{Change, Claim, ClaimAnswer, ClaimName, Commit, Row};
 pub use effect::{Ask, Decisions, Effect, Inspected, Order, Question, Refusal, Reply, WhyReply};
-pub use ids::BLOCK;
+pub use ids::FIRST_BLOCK;
 pub use input::{Caller, Command, Input, Scope};
 pub use jobs::{HeldJob, LoadedJob};
 pub use missed::FIRE_ALL_MAX;

@@ -29,6 +29,8 @@ pub(crate) const SLICE_AHEAD: usize = 128;
 
 pub struct Shard {
     pub(crate) id: ShardId,
+    /// Of so many.
+    pub(crate) shards: i64,
     pub(crate) term: Term,
     pub(crate) ids: Ids,
     /// Every planned time up to here is decided.
@@ -79,6 +81,8 @@ pub struct Shard {
 #[derive(Default)]
 pub struct Loaded {
     pub shard: ShardId,
+    /// How many the store was made with; none said is one.
+    pub shards: i64,
     pub term: Term,
     pub horizon: Timestamp,
     pub ids: std::ops::Range<i64>,
@@ -98,6 +102,7 @@ impl Shard {
         let horizon = if loaded.horizon == Timestamp(0) { now } else { loaded.horizon };
         let mut shard = Shard {
             id: loaded.shard,
+            shards: loaded.shards.max(1),
             term: loaded.term,
             ids: Ids::new(loaded.ids),
             horizon,

@@ -2,6 +2,7 @@
 
 mod world;
 
+use duly_engine::change::ClaimName;
 use duly_engine::input::Triggering;
 use duly_engine::{Command, Refusal, Reply};
 use expect_test::expect;
@@ -85,6 +86,21 @@ fn a_name_promised_before_a_crash_passes_on() {
         00:00:00.001 a#1 -> x
     "#]]
     .assert_eq(&world.story());
+}
+
+#[test]
+fn a_name_that_another_shard_holds_is_taken() {
+    let mut world = World::new();
+    world.store.shards = 64;
+    world.restart();
+    let theirs = (1..).map(JobId).find(|job| shard_of(*job, 64) == ShardId(2)).expect("ids are spread");
+    let name = ClaimName::JobName { tenant: TenantId::DEFAULT, name: "a".into() };
+    world.store.claims.insert(name, theirs.0);
+    let reply = world.apply_job("a", Rule::default());
+    assert_eq!(reply, Some(Err(Refusal::NameTaken { name: "a".into(), by: theirs })));
+
+    world.apply_job("b", Rule::default());
+    assert_eq!(shard_of(world.job("b"), 64), ShardId(1), "a new job belongs to the shard that makes it");
 }
 
 #[test]

@@ -36,6 +36,8 @@ id! {
     ContentId,
     /// A slice of all jobs, owned by one server at a time.
     ShardId,
+    /// One server, however often its process is started.
+    ServerId,
     /// The fencing number of a shard's ownership.
     Term,
     /// Number of a commit within a shard.

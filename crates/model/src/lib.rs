@@ -6,15 +6,17 @@ pub mod id;
 pub mod instance;
 pub mod job;
 pub mod report;
+pub mod shard;
 pub mod time;
 pub mod trigger;
 pub mod why;
 
 pub use agent::{AgentKind, AgentRecord, AgentState, Executor, Load, PoolRecord};
-pub use id::{AgentId, AttemptId, Batch, ContentId, InstanceId, JobId, ShardId, TenantId, Term, VersionId};
+pub use id::{AgentId, AttemptId, Batch, ContentId, InstanceId, JobId, ServerId, ShardId, TenantId, Term, VersionId};
 pub use instance::{Actor, Cause, Ending, Failure, Instance, Part, SkipReason, State, Uncertain};
 pub use job::{Exclusive, JobMode, JobRecord, Limits, Overlap, PoolRef, Retry, Route, Rule, Targets};
 pub use report::{Outcome, Report, ReportKind, Usage, Verdict};
+pub use shard::{shard_of, shard_of_name};
 pub use time::{Span, Timestamp};
 pub use trigger::{CronDialect, DstRule, Fold, Follow, Gap, Misfire, MisfireRule, On, Trigger, When};
 pub use why::Why;

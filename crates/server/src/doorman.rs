@@ -73,7 +73,7 @@ impl Doorman {
                 "this join token is unknown, used up or expired; make a new one with `duly join-token`",
             )
         })?;
-        let ids = self.writer.run(|store| store.take_ids(1)).await.map_err(unavailable)?;
+        let ids = self.writer.run(|store| store.take_ids(None, 1)).await.map_err(unavailable)?;
         let (id, key) = (AgentId(ids.start), secret::make("dulyagent"));
         let mut labels = request.labels;
         labels.extend(token.labels);

@@ -183,8 +183,8 @@ impl ServerNode {
 
     fn release(&mut self, effects: Vec<engine::Effect>, now: Timestamp, checker: &mut Checker) -> Result<(), Broken> {
         effects.iter().for_each(|effect| trace(now, "releases", effect));
-        if !effects.is_empty() && release(effects, &self.post, &mut Answers::default()) {
-            let ids = self.store.take_ids(engine::BLOCK).expect("the memory store has ids");
+        if let Some(count) = release(effects, &self.post, &mut Answers::default()) {
+            let ids = self.store.take_ids(Some(SHARD), count).expect("the memory store has ids");
             self.tell(now, Input::Ids { from: ids.start, until: ids.end }, checker)?;
         }
         Ok(())
@@ -225,7 +225,7 @@ fn trace(now: Timestamp, what: &str, thing: &dyn std::fmt::Debug) {
 fn loaded(store: &mut MemoryStore) -> (store::Ownership, store::Stored, std::ops::Range<i64>) {
     let ownership = store.take_over(SHARD).expect("the memory store can be taken over");
     let stored = store.load(SHARD).expect("the memory store loads");
-    let ids = store.take_ids(engine::BLOCK).expect("the memory store has ids");
+    let ids = store.take_ids(Some(SHARD), engine::FIRST_BLOCK).expect("the memory store has ids");
     (ownership, stored, ids)
 }
 

@@ -8,11 +8,13 @@ mod code;
 #[cfg(feature = "conformance")]
 pub mod conformance;
 mod json;
+pub mod leases;
 mod mark;
 pub mod memory;
 mod page;
 pub mod postgres;
 pub mod read;
+mod roster;
 mod settled;
 pub mod sqlite;
 mod subject;
@@ -23,6 +25,7 @@ use model::{
     AgentRecord, Batch, ContentId, Instance, JobId, JobRecord, PoolRecord, ShardId, Span, Term, Timestamp, VersionId,
 };
 
+pub use leases::{LeaseRow, Leases, Picture, ServerRow, Wakes};
 pub use read::Reads;
 
 /// The writing side. One value per lane; a shard is only ever written through one of them.
@@ -39,8 +42,12 @@ pub trait Store: Send {
     /// Where the shard stands; asked when the outcome of a commit is unknown.
     fn standing(&mut self, shard: ShardId) -> Result<Standing, StoreError>;
 
-    /// Takes `count` fresh ids off the one counter.
-    fn take_ids(&mut self, count: i64) -> Result<std::ops::Range<i64>, StoreError>;
+    /// How many shards the store was made with.
+    fn shards(&self) -> i64;
+
+    /// Takes `count` fresh ids off the one counter. What they number belongs to the shard they are lent to; none for
+    /// agents and the like.
+    fn take_ids(&mut self, shard: Option<ShardId>, count: i64) -> Result<std::ops::Range<i64>, StoreError>;
 
     /// Takes `count` small numbers for jobs; they are few and never given twice.
     fn take_aliases(&mut self, count: i32) -> Result<std::ops::Range<i32>, StoreError>;
@@ -88,6 +95,8 @@ pub struct Standing {
 /// A shard as it was last committed.
 #[derive(Clone, Debug, Default)]
 pub struct Stored {
+    /// How many shards there are.
+    pub shards: i64,
     pub jobs: Vec<JobRecord>,
     /// The rule of every job and of every version an open instance is frozen with.
     pub versions: Vec<StoredVersion>,

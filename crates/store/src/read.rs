@@ -6,7 +6,7 @@ use std::time::Instant;
 use engine::change::{Gap, Note};
 use model::{
     Actor, AgentRecord, AttemptId, ContentId, Ending, Instance, InstanceId, JobId, JobMode, JobRecord, Outcome,
-    PoolRecord, State, TenantId, Timestamp, VersionId,
+    PoolRecord, ShardId, State, TenantId, Timestamp, VersionId,
 };
 
 use crate::{StoreError, StoredVersion};
@@ -50,8 +50,15 @@ pub trait Reads: Send + Sync {
     /// How many instances are in each state, among those planned in `[from, to)`; children are
     /// not counted, as they are not listed.
     fn counts(&self, from: Timestamp, to: Timestamp, by: Instant) -> Result<Vec<(State, u64)>, StoreError>;
-    /// Up to which planned time everything is decided.
+    /// Up to which planned time everything is decided, of all shards that have jobs.
     fn horizon(&self, by: Instant) -> Result<Timestamp, StoreError>;
+    /// The same of each shard that was ever owned, in their order.
+    fn horizons(&self, by: Instant) -> Result<Vec<(ShardId, Timestamp)>, StoreError>;
+    /// Which shard an id of an instance or attempt was lent to. None if that was not written down, as before there
+    /// were shards: then the row's job tells.
+    fn lent_to(&self, id: i64, by: Instant) -> Result<Option<ShardId>, StoreError>;
+    /// Raised by every change to agents, pools and limits.
+    fn revision(&self, by: Instant) -> Result<i64, StoreError>;
     /// Instances that may run at once in the whole installation; none for no bound.
     fn global_limit(&self, by: Instant) -> Result<Option<u32>, StoreError>;
 }

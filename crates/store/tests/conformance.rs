@@ -1,10 +1,11 @@
 //! One suite, every store.
 
-use duly_store::conformance::Bed;
+use duly_store::conformance::{Bed, SharedBed};
 use duly_store::memory::MemoryStore;
 use duly_store::sqlite::{Options, SqliteStore};
-use duly_store::{Reads, Store};
+use duly_store::{Leases, Reads, Store, Wakes};
 use engine::change::Row;
+use model::ServerId;
 
 #[path = "support/cluster.rs"]
 mod cluster;
@@ -50,7 +51,7 @@ mod memory {
     struct Maps(MemoryStore);
 
     fn bed() -> Maps {
-        Maps(MemoryStore::new())
+        Maps(MemoryStore::with_shards(2))
     }
 
     impl Bed for Maps {
@@ -67,7 +68,22 @@ mod memory {
         }
     }
 
+    impl SharedBed for Maps {
+        fn leases(&self) -> Box<dyn Leases> {
+            Box::new(self.0.leases())
+        }
+
+        fn wakes(&self, me: ServerId) -> Box<dyn Wakes> {
+            Box::new(self.0.wakes(me))
+        }
+
+        fn pass(&self) {
+            self.0.set_now(self.0.now() + model::Span::millis(10));
+        }
+    }
+
     duly_store::conformance!(bed);
+    duly_store::lease_conformance!(bed);
 }
 
 mod postgres {
@@ -99,5 +115,20 @@ mod postgres {
         }
     }
 
+    impl SharedBed for Database {
+        fn leases(&self) -> Box<dyn Leases> {
+            Box::new(open(self).leases().unwrap())
+        }
+
+        fn wakes(&self, me: ServerId) -> Box<dyn Wakes> {
+            Box::new(open(self).wakes(me).unwrap())
+        }
+
+        fn pass(&self) {
+            std::thread::sleep(std::time::Duration::from_millis(10));
+        }
+    }
+
     duly_store::conformance!(bed);
+    duly_store::lease_conformance!(bed);
 }

@@ -37,7 +37,7 @@ fn a_stalled_store_answers_nobody() {
     owner.store.stall(3);
     assert!(matches!(owner.store.standing(ShardId(0)), Err(StoreError::Busy(_))));
     assert!(matches!(owner.step(), Err(CommitError::Retry(_))));
-    assert!(matches!(owner.store.take_ids(1), Err(StoreError::Busy(_))));
+    assert!(matches!(owner.store.take_ids(None, 1), Err(StoreError::Busy(_))));
     owner.step().unwrap();
 }
 
@@ -58,7 +58,7 @@ fn a_lost_answer_is_found_in_the_standing() {
 fn a_store_that_went_back_is_as_it_was() {
     let mut owner = owner();
     owner.store.remember(8);
-    let ids = owner.store.take_ids(5).unwrap();
+    let ids = owner.store.take_ids(None, 5).unwrap();
     for _ in 0..6 {
         owner.step().unwrap();
     }
@@ -69,7 +69,7 @@ fn a_store_that_went_back_is_as_it_was() {
     assert!(owner.term.0 > 1);
     owner.step().unwrap();
     assert_eq!(owner.open(), [13]);
-    assert!(owner.store.take_ids(1).unwrap().start >= ids.end, "an id lent stays lent");
+    assert!(owner.store.take_ids(None, 1).unwrap().start >= ids.end, "an id lent stays lent");
 }
 
 #[test]

@@ -277,7 +277,7 @@ fn shards_are_written_side_by_side() {
             scope.spawn(move || {
                 let mut store = PgStore::open(&database.address, options).unwrap();
                 let own = store.take_over(ShardId(shard)).unwrap();
-                let first = store.take_ids(EACH).unwrap().start;
+                let first = store.take_ids(None, EACH).unwrap().start;
                 for n in 0..EACH {
                     let mut new = created(first + n);
                     new.row.job = JobId(shard + 1);

@@ -126,7 +126,7 @@ fn an_older_store_is_brought_up_with_all_its_days() {
         "alter table quarantine drop column decided;
          alter table agent drop column executor; alter table agent drop column listed;
          alter table pool drop column addresses; drop index job_alias; alter table job drop column alias;
-         delete from meta where key = 'next_alias'; drop table executor_token",
+         delete from meta where key in ('next_alias', 'revision'); drop table executor_token; drop table lent",
     )
     .unwrap();
     conn.pragma_update(None, "user_version", 1).unwrap();
@@ -225,7 +225,7 @@ fn a_restored_store_knows_what_it_does_not_know() {
     for _ in 0..5 {
         owner.step().unwrap();
     }
-    let ids = owner.store.take_ids(10).unwrap();
+    let ids = owner.store.take_ids(None, 10).unwrap();
     // Planned after the moment of the restore: nobody can have started it.
     let tomorrow = Span::DAY + Span::HOUR;
     let mut ahead = created(4_000);
@@ -244,7 +244,7 @@ fn a_restored_store_knows_what_it_does_not_know() {
 
     let mut again = Owner::new(open(&data).unwrap());
     assert!(again.term.0 > 1000, "no owner since the backup had so high a term: {:?}", again.term);
-    assert!(again.store.take_ids(1).unwrap().start > ids.end + (1 << 31));
+    assert!(again.store.take_ids(None, 1).unwrap().start > ids.end + (1 << 31));
     let open = again.store.load(ShardId(0)).unwrap().open;
     let seen: Vec<_> = open.iter().map(|i| (i.id.0, i.uncertain.as_ref().map(|u| (u.since, u.why.as_str())))).collect();
     assert_eq!(seen, [(5, Some((now, "restored from backup"))), (4_000, None)]);

@@ -178,8 +178,8 @@ impl World {
                 Effect::Reply { caller, reply } => {
                     self.replies.insert(caller.0, reply);
                 }
-                Effect::WantIds => {
-                    let ids = self.store.take_ids();
+                Effect::WantIds { count } => {
+                    let ids = self.store.take_ids(count);
                     self.tell(Input::Ids { from: ids.start, until: ids.end });
                 }
                 Effect::Ask(ask) => {
@@ -406,6 +406,6 @@ impl World {
 }
 
 fn revive(store: &mut Store, now: Timestamp) -> Shard {
-    let ids = store.take_ids();
+    let ids = store.take_ids(duly_engine::FIRST_BLOCK);
     Shard::load(duly_engine::Loaded { ids, ..store.load() }, now)
 }

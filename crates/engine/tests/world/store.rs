@@ -10,6 +10,8 @@ use model::*;
 #[derive(Default)]
 pub struct Store {
     pub term: i64,
+    /// How many there are; ours is number 1.
+    pub shards: i64,
     batch: i64,
     pub horizon: Timestamp,
     next_id: i64,
@@ -74,9 +76,9 @@ impl Store {
         self.jobs.values().find(|job| job.name == name).map(|job| job.id)
     }
 
-    pub fn take_ids(&mut self) -> std::ops::Range<i64> {
+    pub fn take_ids(&mut self, count: i64) -> std::ops::Range<i64> {
         let from = self.ids.max(1);
-        self.ids = from + duly_engine::BLOCK;
+        self.ids = from + count;
         from..self.ids
     }
 
@@ -309,6 +311,7 @@ impl Store {
         });
         Loaded {
             shard: ShardId(1),
+            shards: self.shards,
             term: Term(self.term),
             horizon: self.horizon,
             ids: 0..0,

@@ -74,6 +74,7 @@ impl From<Refusal> for Refused {
             Refusal::NotThere { .. } => Code::NotThere,
             Refusal::AgentBusy(_) => Code::AgentBusy,
             Refusal::Cycle(_) => Code::FollowsItself,
+            Refusal::OutOfNumbers => Code::StoreBusy,
             Refusal::NotOwner => Code::NotOwner,
             Refusal::Quarantining(_) => Code::EngineFailed,
         };

@@ -395,8 +395,8 @@ impl Driver {
                 Ok(())
             }
             Written::Reload(Err(error)) => self.wait_and(Wish::Reload(self.shard), &error),
-            Written::Ids(Ok(ids)) => self.tell(Input::Ids { from: ids.start, until: ids.end }),
-            Written::Ids(Err(error)) => self.wait_and(Wish::Ids(engine::BLOCK), &error),
+            Written::Ids(_, Ok(ids)) => self.tell(Input::Ids { from: ids.start, until: ids.end }),
+            Written::Ids(count, Err(error)) => self.wait_and(Wish::Ids(self.shard, count), &error),
         }
     }
 
@@ -437,10 +437,10 @@ impl Driver {
     }
 
     fn release(&mut self, effects: Vec<Effect>) -> Result<(), String> {
-        if !effects.is_empty() && release(effects, &*self.outlets, &mut self.answers) {
-            self.wish(Wish::Ids(engine::BLOCK))?;
+        match release(effects, &*self.outlets, &mut self.answers) {
+            Some(count) => self.wish(Wish::Ids(self.shard, count)),
+            None => Ok(()),
         }
-        Ok(())
     }
 
     fn answer_everyone(&mut self) {

@@ -45,6 +45,7 @@ pub(crate) fn decode(ownership: Ownership, stored: Stored, ids: std::ops::Range<
     open.sort_by_key(|(instance, _)| (instance.planned, instance.id));
     Loaded {
         shard,
+        shards: stored.shards,
         term: ownership.term,
         horizon: ownership.standing.horizon,
         ids,

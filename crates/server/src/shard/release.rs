@@ -44,10 +44,10 @@ pub trait Outlets: Send {
 
 pub type Answers = FxHashMap<Caller, oneshot::Sender<Result<Reply, Refusal>>>;
 
-/// True if the shard wants more ids.
-pub fn release(effects: Vec<Effect>, outlets: &dyn Outlets, answers: &mut Answers) -> bool {
+/// How many more ids the shard wants, if it does.
+pub fn release(effects: Vec<Effect>, outlets: &dyn Outlets, answers: &mut Answers) -> Option<i64> {
     let mut parcels: BTreeMap<AgentId, Parcel> = BTreeMap::new();
-    let mut wants_ids = false;
+    let mut wants_ids = None;
     for effect in effects {
         match effect {
             Effect::Order(order) => parcels.entry(order.agent).or_default().orders.push(order),
@@ -66,7 +66,7 @@ pub fn release(effects: Vec<Effect>, outlets: &dyn Outlets, answers: &mut Answer
                     let _ = answer.send(reply);
                 }
             }
-            Effect::WantIds => wants_ids = true,
+            Effect::WantIds { count } => wants_ids = Some(count),
         }
     }
     for (agent, parcel) in parcels {

@@ -17,7 +17,7 @@ pub(crate) enum Wish {
     Commit(Arc<Commit>),
     Standing(ShardId),
     Reload(ShardId),
-    Ids(i64),
+    Ids(ShardId, i64),
     Errand(Errand),
 }
 
@@ -25,7 +25,8 @@ pub(crate) enum Written {
     Commit(Result<Vec<ClaimAnswer>, CommitError>),
     Standing(Result<Standing, StoreError>),
     Reload(Result<Box<(Ownership, Stored, std::ops::Range<i64>)>, StoreError>),
-    Ids(Result<std::ops::Range<i64>, StoreError>),
+    /// How many were asked for, and which they are.
+    Ids(i64, Result<std::ops::Range<i64>, StoreError>),
 }
 
 /// For everyone but the shard: runs something on the writer thread and waits for its result.
@@ -53,7 +54,7 @@ pub(crate) fn load(
 ) -> Result<(Ownership, Stored, std::ops::Range<i64>), StoreError> {
     let ownership = store.take_over(shard)?;
     let stored = store.load(shard)?;
-    let ids = store.take_ids(engine::BLOCK)?;
+    let ids = store.take_ids(Some(shard), engine::FIRST_BLOCK)?;
     Ok((ownership, stored, ids))
 }
 
@@ -76,7 +77,7 @@ pub(crate) fn start(
                 }
                 Wish::Standing(shard) => written(Written::Standing(store.standing(shard))),
                 Wish::Reload(shard) => written(Written::Reload(load(&mut *store, shard).map(Box::new))),
-                Wish::Ids(count) => written(Written::Ids(store.take_ids(count))),
+                Wish::Ids(shard, count) => written(Written::Ids(count, store.take_ids(Some(shard), count))),
                 Wish::Errand(errand) => errand(&mut *store),
             }
         }

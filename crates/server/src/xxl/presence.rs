@@ -77,7 +77,7 @@ impl Executors {
             return Ok(id);
         }
         let ways = self.ways();
-        let ids = ways.writer.run(|store| store.take_ids(1)).await.map_err(|error| error.to_string())?;
+        let ids = ways.writer.run(|store| store.take_ids(None, 1)).await.map_err(|error| error.to_string())?;
         let now = self.0.clock.now();
         let record = AgentRecord {
             id: AgentId(ids.start),

@@ -105,14 +105,43 @@ pub fn ids_are_lent_once(bed: &impl Bed) {
     let (mut one, mut other) = (bed.store(), bed.store());
     let mut lent = Vec::new();
     for round in 1..20 {
-        lent.extend(one.take_ids(round).unwrap());
-        lent.extend(other.take_ids(1000 + round).unwrap());
+        lent.extend(one.take_ids(Some(ShardId(1)), round).unwrap());
+        lent.extend(other.take_ids(None, 1000 + round).unwrap());
     }
     let all = lent.len();
     assert!(lent.is_sorted(), "later blocks are higher");
     lent.dedup();
     assert_eq!(lent.len(), all);
     assert!(lent[0] > 0);
+    assert!(one.take_ids(Some(ShardId(0)), 0).unwrap().is_empty());
+}
+
+pub fn a_lent_id_tells_its_shard(bed: &impl Bed) {
+    let mut store = bed.store();
+    assert_eq!(store.shards(), 2);
+    let of = |id: i64| bed.reads().lent_to(id, soon()).unwrap();
+    let ranges = [Some(ShardId(1)), None, Some(ShardId(0)), Some(ShardId(1))];
+    let ranges = ranges.map(|shard| (shard, store.take_ids(shard, 1_000).unwrap()));
+    for (shard, range) in &ranges {
+        assert_eq!([of(range.start), of(range.start + 7), of(range.end - 1)], [*shard; 3]);
+    }
+    assert_eq!((of(0), of(ranges[3].1.end)), (None, None));
+}
+
+pub fn each_shard_has_its_horizon(bed: &impl Bed) {
+    let (mut zero, mut one) = (World::of(bed, ShardId(0)), World::of(bed, ShardId(1)));
+    (zero.horizon, one.horizon) = (at(5), at(9));
+    zero.commit([]);
+    one.commit([]);
+    let reads = bed.reads();
+    assert_eq!(reads.horizons(soon()).unwrap(), [(ShardId(0), at(5)), (ShardId(1), at(9))]);
+    assert_eq!(reads.horizon(soon()).unwrap(), at(9), "where there are no jobs, nothing is behind");
+    let job = one.job("b");
+    assert_eq!(reads.horizon(soon()).unwrap(), at(9), "a shard without jobs keeps nobody waiting");
+    zero.job("a");
+    assert_eq!(reads.horizon(soon()).unwrap(), at(5));
+    assert_eq!(one.store.load(ShardId(1)).unwrap().jobs, [job]);
+    assert_eq!(one.store.load(ShardId(1)).unwrap().shards, 2);
 }
 
 pub fn bytes_are_kept_once(bed: &impl Bed) {

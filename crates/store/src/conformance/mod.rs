@@ -7,6 +7,7 @@ mod commits;
 mod history;
 mod instances;
 mod jobs;
+mod leases;
 mod lists;
 mod loads;
 mod world;
@@ -20,6 +21,7 @@ pub use self::commits::*;
 pub use self::history::*;
 pub use self::instances::*;
 pub use self::jobs::*;
+pub use self::leases::*;
 pub use self::lists::*;
 pub use self::loads::*;
 
@@ -42,6 +44,8 @@ macro_rules! conformance {
             nothing_of_an_impossible_batch_is_written,
             the_standing_tells_what_was_written,
             ids_are_lent_once,
+            a_lent_id_tells_its_shard,
+            each_shard_has_its_horizon,
             bytes_are_kept_once,
             shards_are_apart,
             a_planned_time_has_one_instance,

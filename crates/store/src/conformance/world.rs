@@ -40,7 +40,7 @@ impl World {
     pub(super) fn of(bed: &impl Bed, shard: ShardId) -> World {
         let mut store = bed.store();
         let own = store.take_over(shard).unwrap();
-        let next_id = store.take_ids(1 << 20).unwrap().start;
+        let next_id = store.take_ids(Some(shard), 1 << 20).unwrap().start;
         World { store, reads: bed.reads(), shard, term: own.term, batch: own.standing.batch.0, next_id, horizon: T0 }
     }
 

@@ -10,7 +10,7 @@ use crate::{Stored, StoredVersion};
 
 impl State {
     pub(super) fn load(&self, shard: ShardId) -> Stored {
-        let mut stored = Stored::default();
+        let mut stored = Stored { shards: self.shards_max.max(1), ..Stored::default() };
         let living = self.jobs.values().filter(|kept| kept.shard == shard && kept.removed_at.is_none());
         stored.jobs = living.map(|kept| kept.record.clone()).collect();
         let mine = (shard, InstanceId(i64::MIN))..=(shard, InstanceId(i64::MAX));

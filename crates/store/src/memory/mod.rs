@@ -4,6 +4,7 @@
 mod apply;
 mod apply_rest;
 mod faults;
+mod leases;
 mod load;
 mod read;
 mod retain;
@@ -19,20 +20,24 @@ use model::{ContentId, InstanceId, ShardId, Timestamp};
 use parking_lot::Mutex;
 
 use self::state::State;
+use crate::roster::changes_roster;
 use crate::subject::subject;
 use crate::{CommitError, Ownership, Retention, Standing, Store, StoreError, Stored};
 
 pub use self::faults::Fault;
+pub use self::leases::{MemoryLeases, MemoryWakes};
 
 /// A handle; clones are further doors to the same store.
 #[derive(Clone, Default)]
 pub struct MemoryStore {
     inner: Arc<Mutex<Inner>>,
+    bell: Arc<leases::Bell>,
 }
 
 #[derive(Default)]
 struct Inner {
     state: State,
+    books: leases::Books,
     /// What the next commits meet, in order.
     faults: VecDeque<Option<Fault>>,
     /// So many calls of any kind find the store busy.
@@ -44,6 +49,12 @@ struct Inner {
 impl MemoryStore {
     pub fn new() -> MemoryStore {
         MemoryStore::default()
+    }
+
+    pub fn with_shards(shards: i64) -> MemoryStore {
+        let store = MemoryStore::default();
+        store.inner.lock().state.shards_max = shards;
+        store
     }
 
     /// What the next commits meet, in order; `None` is a commit that goes well.
@@ -137,6 +148,9 @@ impl Inner {
         }
         let now = Standing { term: commit.term, batch: commit.batch, horizon: commit.horizon, next_id: commit.next_id };
         self.state.shards.put(commit.shard, now);
+        if changes_roster(commit) {
+            self.state.raise_revision();
+        }
         for (index, change) in commit.changes.iter().enumerate() {
             self.state.apply(commit, change).map_err(|what| impossible(index, change, &what))?;
         }
@@ -183,12 +197,20 @@ impl Store for MemoryStore {
         Ok(inner.state.shards.get(&shard).copied().unwrap_or_default())
     }
 
-    fn take_ids(&mut self, count: i64) -> Result<Range<i64>, StoreError> {
+    fn shards(&self) -> i64 {
+        self.inner.lock().state.shards_max.max(1)
+    }
+
+    fn take_ids(&mut self, shard: Option<ShardId>, count: i64) -> Result<Range<i64>, StoreError> {
         let mut inner = self.inner.lock();
         inner.ready()?;
         let from = inner.state.next_id.max(1);
-        inner.state.next_id = from + count.max(0);
-        Ok(from..inner.state.next_id)
+        let until = from + count.max(0);
+        inner.state.next_id = until;
+        if let Some(shard) = shard {
+            inner.state.lent.insert(from, (until, shard));
+        }
+        Ok(from..until)
     }
 
     fn take_aliases(&mut self, count: i32) -> Result<Range<i32>, StoreError> {

@@ -4,8 +4,8 @@ use std::time::Instant;
 
 use engine::change::Gap;
 use model::{
-    AgentRecord, AttemptId, ContentId, Ending, Instance, InstanceId, JobId, JobRecord, PoolRecord, State, TenantId,
-    Timestamp, VersionId,
+    AgentRecord, AttemptId, ContentId, Ending, Instance, InstanceId, JobId, JobRecord, PoolRecord, ShardId, State,
+    TenantId, Timestamp, VersionId,
 };
 
 use super::MemoryStore;
@@ -201,7 +201,28 @@ impl Reads for MemoryStore {
     }
 
     fn horizon(&self, _by: Instant) -> Result<Timestamp, StoreError> {
-        self.read(|state| state.shards.values().map(|standing| standing.horizon).min().unwrap_or_default())
+        self.read(|state| {
+            let has_jobs =
+                |shard: &ShardId| state.jobs.values().any(|kept| kept.shard == *shard && kept.removed_at.is_none());
+            let busy = state.shards.iter().filter(|(shard, _)| has_jobs(shard)).map(|(_, standing)| standing.horizon);
+            let latest = || state.shards.values().map(|standing| standing.horizon).max();
+            busy.min().or_else(latest).unwrap_or_default()
+        })
+    }
+
+    fn horizons(&self, _by: Instant) -> Result<Vec<(ShardId, Timestamp)>, StoreError> {
+        self.read(|state| state.shards.iter().map(|(shard, standing)| (*shard, standing.horizon)).collect())
+    }
+
+    fn lent_to(&self, id: i64, _by: Instant) -> Result<Option<ShardId>, StoreError> {
+        self.read(|state| {
+            let (_, (until, shard)) = state.lent.range(..=id).next_back()?;
+            (id < *until).then_some(*shard)
+        })
+    }
+
+    fn revision(&self, _by: Instant) -> Result<i64, StoreError> {
+        self.read(|state| state.revision())
     }
 
     fn global_limit(&self, _by: Instant) -> Result<Option<u32>, StoreError> {

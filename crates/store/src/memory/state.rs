@@ -34,8 +34,14 @@ pub(super) struct State {
     pub notes: Table<i64, NoteRecord>,
     pub claims: Table<ClaimName, (i64, Timestamp)>,
     pub global_limit: Table<(), Option<u32>>,
+    /// Raised with every change to agents, pools and limits.
+    pub revisions: Table<(), i64>,
     // Never taken back: an id lent stays lent, bytes kept stay kept, and a term only rises.
     pub next_id: i64,
+    /// Where each lent range begins: its end, and the shard that has it.
+    pub lent: std::collections::BTreeMap<i64, (i64, ShardId)>,
+    /// Fixed when the store is made; 0 is as good as 1.
+    pub shards_max: i64,
     pub next_alias: i32,
     pub next_row: i64,
     pub contents: Vec<Vec<u8>>,
@@ -79,6 +85,7 @@ macro_rules! each_table {
         $self.notes.$do($($arg),*);
         $self.claims.$do($($arg),*);
         $self.global_limit.$do($($arg),*);
+        $self.revisions.$do($($arg),*);
     }};
 }
 
@@ -101,6 +108,14 @@ impl State {
             }
         }
         self.shards.forget_undo();
+    }
+
+    pub(super) fn revision(&self) -> i64 {
+        self.revisions.get(&()).copied().unwrap_or(0)
+    }
+
+    pub(super) fn raise_revision(&mut self) {
+        self.revisions.put((), self.revision() + 1);
     }
 
     pub(super) fn row_number(&mut self) -> i64 {

@@ -2,13 +2,15 @@
 //! password.
 
 use std::fmt;
+use std::future::poll_fn;
 use std::sync::Arc;
 use std::time::Duration;
 
 use rustls::ClientConfig;
 use rustls_platform_verifier::BuilderVerifierExt;
+use tokio::io::{AsyncRead, AsyncWrite};
 use tokio_postgres::config::{Host, SslMode, TargetSessionAttrs};
-use tokio_postgres::{Client, Config, NoTls};
+use tokio_postgres::{AsyncMessage, Client, Config, Connection, NoTls};
 use tokio_postgres_rustls::MakeRustlsConnect;
 
 use super::conn::Conn;
@@ -62,6 +64,26 @@ impl Door {
         Ok(Conn::new(client))
     }
 
+    /// A connection that listens, set up with these settings.
+    pub(super) async fn listen(&self, settings: &str) -> Result<Ear, Fault> {
+        let (heard, hears) = tokio::sync::mpsc::unbounded_channel();
+        let client = match &self.tls {
+            None => {
+                let (client, connection) = self.config.connect(NoTls).await.map_err(|error| self.explain(&error))?;
+                tokio::spawn(hear(connection, heard));
+                client
+            }
+            Some(tls) => {
+                let connected = self.config.connect(tls.clone()).await;
+                let (client, connection) = connected.map_err(|error| self.explain(&error))?;
+                tokio::spawn(hear(connection, heard));
+                client
+            }
+        };
+        client.batch_execute(settings).await?;
+        Ok(Ear { _client: client, hears })
+    }
+
     async fn dial(&self) -> Result<Client, tokio_postgres::Error> {
         // The connection lives on the runtime of whoever drives it, and ends with the client.
         match &self.tls {
@@ -87,6 +109,34 @@ impl Door {
             why.push_str("; give the server a certificate this machine trusts, or add ?sslmode=disable to the address");
         }
         Fault::Store(StoreError::Busy(format!("cannot connect to PostgreSQL at {self}: {why}")))
+    }
+}
+
+/// What a listening connection has heard.
+pub(super) struct Ear {
+    /// The connection ends with it.
+    _client: Client,
+    hears: tokio::sync::mpsc::UnboundedReceiver<()>,
+}
+
+impl Ear {
+    /// Waits until somebody calls; what was called meanwhile counts as one call. False: the connection is gone.
+    pub(super) async fn heard(&mut self) -> bool {
+        let heard = self.hears.recv().await.is_some();
+        while self.hears.try_recv().is_ok() {}
+        heard
+    }
+}
+
+async fn hear<S, T>(mut connection: Connection<S, T>, heard: tokio::sync::mpsc::UnboundedSender<()>)
+where
+    S: AsyncRead + AsyncWrite + Unpin,
+    T: AsyncRead + AsyncWrite + Unpin,
+{
+    while let Some(Ok(message)) = poll_fn(|context| connection.poll_message(context)).await {
+        if let AsyncMessage::Notification(_) = message {
+            let _ = heard.send(());
+        }
     }
 }
 

@@ -11,6 +11,7 @@ use super::error::Fault;
 use super::sql;
 use super::stage::{ByDay, Placed, Stage};
 use crate::code::{self, Code};
+use crate::roster::changes_roster;
 
 /// A batch being written.
 pub(super) struct Applying<'c> {
@@ -34,6 +35,10 @@ impl<'c> Applying<'c> {
         let values = [commit.shard.0, commit.term.0, commit.batch.0, commit.horizon.0, commit.next_id];
         let values = values.into_iter().map(|value| Box::new(value) as _).collect();
         self.calls.push(Call::new(sql::ADVANCE_SHARD, values, Expects::Ownership));
+        if changes_roster(commit) {
+            let raise = "update meta set value = (value::int8 + 1)::text where key = 'revision'";
+            self.calls.push(Call::new(raise, vec![], Expects::Any));
+        }
     }
 
     /// Gathers a change; what was gathered before is sent if this one must see it.

@@ -20,15 +20,15 @@ pub(super) struct Lane {
 
 impl Lane {
     pub(super) fn new(door: Door, settings: &'static str) -> Result<Lane, StoreError> {
-        let runtime = Builder::new_current_thread()
-            .enable_all()
-            .build()
-            .map_err(|error| StoreError::Failed(format!("cannot start a runtime: {error}")))?;
-        Ok(Lane { runtime, door, settings, conn: None })
+        Ok(Lane { runtime: runtime()?, door, settings, conn: None })
     }
 
     pub(super) fn door(&self) -> &Door {
         &self.door
+    }
+
+    pub(super) fn is_connected(&self) -> bool {
+        self.conn.is_some()
     }
 
     pub(super) fn hang_up(&mut self) {
@@ -75,8 +75,13 @@ impl Lane {
     }
 }
 
+pub(super) fn runtime() -> Result<Runtime, StoreError> {
+    let built = Builder::new_current_thread().enable_all().build();
+    built.map_err(|error| StoreError::Failed(format!("cannot start a runtime: {error}")))
+}
+
 /// Callers may themselves be tasks of another runtime, at a start for instance.
-fn drive<T>(runtime: &Runtime, work: impl Future<Output = T>) -> T {
+pub(super) fn drive<T>(runtime: &Runtime, work: impl Future<Output = T>) -> T {
     if Handle::try_current().is_ok() {
         tokio::task::block_in_place(|| runtime.block_on(work))
     } else {

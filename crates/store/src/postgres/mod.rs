@@ -15,6 +15,7 @@ mod day;
 mod error;
 mod intern;
 mod lane;
+mod leases;
 mod list;
 mod load;
 mod migrate;
@@ -26,6 +27,7 @@ mod row;
 mod sql;
 mod stage;
 mod tidy;
+mod wakes;
 
 use std::ops::Range;
 use std::time::Duration;
@@ -33,6 +35,7 @@ use std::time::Duration;
 use engine::change::{ClaimAnswer, Commit};
 use model::{ContentId, ShardId, Term, Timestamp};
 use rustc_hash::FxHashMap;
+use tokio_postgres::types::ToSql;
 
 use self::conn::Conn;
 use self::day::Days;
@@ -42,8 +45,10 @@ use crate::mark::Marks;
 use crate::{CommitError, Ownership, Retention, Standing, Store, StoreError, Stored};
 
 pub use self::access::PgAccess;
+pub use self::leases::PgLeases;
 pub use self::open::Options;
 pub use self::pool::PgReads;
+pub use self::wakes::PgWakes;
 
 /// How long one call to the database may take before the connection counts as dead. Longer than the server itself
 /// allows a statement, so that usually it is the server who gives up.
@@ -69,11 +74,6 @@ impl PgStore {
         self.lane.door().to_string()
     }
 
-    /// How many shards the store was made with.
-    pub fn shards(&self) -> i64 {
-        self.shards
-    }
-
     /// A name for this installation, made with the store.
     pub fn installation(&mut self) -> Result<String, StoreError> {
         let text = "select value from meta where key = 'installation'";
@@ -89,9 +89,10 @@ impl PgStore {
     }
 
     /// The end of a range of numbers that was just taken; a range taken twice after a lost answer is only a gap.
-    fn take(&mut self, text: &str, count: i64) -> Result<Range<i64>, StoreError> {
+    fn take(&mut self, text: &str, count: i64, more: &[&(dyn ToSql + Sync)]) -> Result<Range<i64>, StoreError> {
         let count = count.max(0);
-        let found = self.lane.again(PATIENCE, async |conn: &Conn| conn.first(text, &[&count]).await)?;
+        let values: Vec<&(dyn ToSql + Sync)> = [&[&count as _], more].concat();
+        let found = self.lane.again(PATIENCE, async |conn: &Conn| conn.first(text, &values).await)?;
         let until: i64 =
             found.map(|row| row.get(0)).ok_or_else(|| StoreError::Corrupt("a counter is missing".into()))?;
         Ok(until - count..until)
@@ -115,7 +116,8 @@ impl Store for PgStore {
 
     fn load(&mut self, shard: ShardId) -> Result<Stored, StoreError> {
         self.check_shard(shard)?;
-        Ok(self.lane.again(LOAD_WITHIN, async |conn: &Conn| load::read_all(conn, shard).await)?)
+        let stored = self.lane.again(LOAD_WITHIN, async |conn: &Conn| load::read_all(conn, shard).await)?;
+        Ok(Stored { shards: self.shards, ..stored })
     }
 
     fn commit(&mut self, commit: &Commit) -> Result<Vec<ClaimAnswer>, CommitError> {
@@ -127,13 +129,17 @@ impl Store for PgStore {
         Ok(self.lane.again(PATIENCE, async |conn: &Conn| load::standing(conn, shard).await)?)
     }
 
-    fn take_ids(&mut self, count: i64) -> Result<Range<i64>, StoreError> {
-        self.take("update counter set next = next + $1 returning next", count)
+    fn shards(&self) -> i64 {
+        self.shards
+    }
+
+    fn take_ids(&mut self, shard: Option<ShardId>, count: i64) -> Result<Range<i64>, StoreError> {
+        self.take(sql::LEND, count, &[&shard.map(|shard| shard.0)])
     }
 
     fn take_aliases(&mut self, count: i32) -> Result<Range<i32>, StoreError> {
         let text = "update meta set value = value::int8 + $1::int8 where key = 'next_alias' returning value::int8";
-        let taken = self.take(text, i64::from(count))?;
+        let taken = self.take(text, i64::from(count), &[])?;
         let small =
             |number| i32::try_from(number).map_err(|_| StoreError::Failed("the small numbers are used up".into()));
         Ok(small(taken.start)?..small(taken.end)?)

@@ -42,7 +42,7 @@ pub struct Options {
 
 impl Default for Options {
     fn default() -> Self {
-        Options { readers: 3, shards: 1 }
+        Options { readers: 3, shards: 64 }
     }
 }
 
@@ -72,7 +72,11 @@ async fn settle_shards(conn: &Conn, wanted: u32) -> Result<i64, Fault> {
     let put = "insert into meta (key, value) values ('shards', $1) on conflict do nothing";
     conn.execute(put, &[&wanted.max(1).to_string()]).await?;
     let row = conn.first("select value::int8 from meta where key = 'shards'", &[]).await?;
-    row.map(|row| row.get(0)).ok_or_else(|| StoreError::Corrupt("the number of shards is missing".into()).into())
+    let missing = || StoreError::Corrupt("the number of shards is missing".into());
+    let shards: i64 = row.map(|row| row.get(0)).ok_or_else(missing)?;
+    let leases = "insert into lease (shard) select generate_series(0, $1::int8 - 1) on conflict do nothing";
+    conn.execute(leases, &[&shards]).await?;
+    Ok(shards)
 }
 
 /// Says which database.

@@ -4,8 +4,8 @@ use std::time::Instant;
 
 use engine::change::Gap;
 use model::{
-    AgentId, AgentRecord, AttemptId, ContentId, Ending, Instance, InstanceId, JobId, JobRecord, PoolRecord, State,
-    TenantId, Timestamp, VersionId,
+    AgentId, AgentRecord, AttemptId, ContentId, Ending, Instance, InstanceId, JobId, JobRecord, PoolRecord, ShardId,
+    State, TenantId, Timestamp, VersionId,
 };
 use tokio_postgres::Row;
 use tokio_postgres::types::ToSql;
@@ -211,8 +211,29 @@ impl Reads for PgReads {
     }
 
     fn horizon(&self, by: Instant) -> Result<Timestamp, StoreError> {
-        let text = "select coalesce(min(horizon), 0) from shard";
+        let text = sql::HORIZON;
         self.with(by, async |conn: &Conn| Ok(Timestamp(conn.first(text, &[]).await?.map_or(0, |row| row.get(0)))))
+    }
+
+    fn horizons(&self, by: Instant) -> Result<Vec<(ShardId, Timestamp)>, StoreError> {
+        let text = "select id, horizon from shard order by id";
+        self.with(by, async |conn: &Conn| {
+            let rows = conn.query(text, &[]).await?;
+            Ok(rows.iter().map(|row| (ShardId(row.get(0)), Timestamp(row.get(1)))).collect())
+        })
+    }
+
+    fn lent_to(&self, id: i64, by: Instant) -> Result<Option<ShardId>, StoreError> {
+        let text = "select until, shard from lent where first <= $1 order by first desc limit 1";
+        self.with(by, async |conn: &Conn| {
+            let found = conn.first(text, &[&id]).await?;
+            Ok(found.filter(|row| id < row.get::<_, i64>(0)).map(|row| ShardId(row.get(1))))
+        })
+    }
+
+    fn revision(&self, by: Instant) -> Result<i64, StoreError> {
+        let text = "select value::int8 from meta where key = 'revision'";
+        self.with(by, async |conn: &Conn| Ok(conn.first(text, &[]).await?.map_or(0, |row| row.get(0))))
     }
 
     fn global_limit(&self, by: Instant) -> Result<Option<u32>, StoreError> {

@@ -9,6 +9,7 @@ use super::error::{Fault, commit_error, write_error};
 use super::{SqliteStore, sql};
 use crate::CommitError;
 use crate::code;
+use crate::roster::changes_roster;
 use crate::subject::subject;
 
 impl SqliteStore {
@@ -28,6 +29,9 @@ impl SqliteStore {
 
     fn write_all(&mut self, commit: &Commit) -> Result<Vec<ClaimAnswer>, CommitError> {
         advance(&self.conn, commit).map_err(|fault| refused(fault, commit, 0, "the shard row".into()))?;
+        if changes_roster(commit) {
+            raise_revision(&self.conn).map_err(|e| refused(e.into(), commit, 0, "the revision".into()))?;
+        }
         let low_water = self.low_water.get(&commit.shard).copied().unwrap_or(0);
         let mut applying = Applying::new(&self.conn, &mut self.days, commit, low_water);
         for (index, change) in commit.changes.iter().enumerate() {
@@ -70,6 +74,10 @@ fn advance(conn: &Connection, commit: &Commit) -> Result<(), Fault> {
         commit.next_id,
     ])?;
     if rows == 1 { Ok(()) } else { Err(Fault::NotOwner) }
+}
+
+fn raise_revision(conn: &Connection) -> rusqlite::Result<()> {
+    conn.prepare_cached("update meta set value = value + 1 where key = 'revision'")?.execute([]).map(drop)
 }
 
 fn refused(fault: Fault, commit: &Commit, index: usize, subject: String) -> CommitError {

@@ -11,7 +11,7 @@ use crate::{Standing, StoreError, Stored};
 
 impl SqliteStore {
     pub(super) fn read_all(&self, shard: ShardId) -> Result<Stored, StoreError> {
-        let mut stored = Stored::default();
+        let mut stored = Stored { shards: self.shards, ..Stored::default() };
         // One snapshot: nothing else writes this shard, but agents and pools may be written beside us.
         self.conn.execute_batch("begin")?;
         let read = read_into(&self.conn, shard, &mut stored);

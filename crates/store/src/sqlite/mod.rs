@@ -63,11 +63,6 @@ impl SqliteStore {
         &self.path
     }
 
-    /// How many shards the store was made with.
-    pub fn shards(&self) -> i64 {
-        self.shards
-    }
-
     /// A name for this installation, made with the store.
     pub fn installation(&self) -> Result<String, StoreError> {
         Ok(self.conn.query_row("select value from meta where key = 'installation'", [], |row| row.get(0))?)
@@ -120,11 +115,20 @@ impl Store for SqliteStore {
         Ok(load::standing(&self.conn, shard)?)
     }
 
-    fn take_ids(&mut self, count: i64) -> Result<Range<i64>, StoreError> {
+    fn shards(&self) -> i64 {
+        self.shards
+    }
+
+    fn take_ids(&mut self, shard: Option<ShardId>, count: i64) -> Result<Range<i64>, StoreError> {
         let _turn = self.gate.lock();
         let count = count.max(0);
+        let tx = self.conn.transaction_with_behavior(rusqlite::TransactionBehavior::Immediate)?;
         let until: i64 =
-            self.conn.query_row("update counter set next = next + ?1 returning next", [count], |row| row.get(0))?;
+            tx.query_row("update counter set next = next + ?1 returning next", [count], |row| row.get(0))?;
+        if let Some(shard) = shard.filter(|_| count > 0) {
+            tx.execute("insert into lent (first, until, shard) values (?1, ?2, ?3)", [until - count, until, shard.0])?;
+        }
+        tx.commit()?;
         Ok(until - count..until)
     }
 

@@ -4,8 +4,8 @@ use std::time::Instant;
 
 use engine::change::Gap;
 use model::{
-    AgentId, AgentRecord, AttemptId, ContentId, Ending, Instance, InstanceId, JobId, JobRecord, PoolRecord, State,
-    TenantId, Timestamp, VersionId,
+    AgentId, AgentRecord, AttemptId, ContentId, Ending, Instance, InstanceId, JobId, JobRecord, PoolRecord, ShardId,
+    State, TenantId, Timestamp, VersionId,
 };
 use rusqlite::{Connection, OptionalExtension, Row, params};
 
@@ -255,8 +255,29 @@ impl Reads for SqliteReads {
 
     fn horizon(&self, by: Instant) -> Result<Timestamp, StoreError> {
         self.with(by, |conn| {
-            let mut select = conn.prepare_cached("select coalesce(min(horizon), 0) from shard")?;
+            let mut select = conn.prepare_cached(sql::body(sql::HORIZON))?;
             Ok(select.query_row([], |row| row.get(0).map(Timestamp))?)
+        })
+    }
+
+    fn horizons(&self, by: Instant) -> Result<Vec<(ShardId, Timestamp)>, StoreError> {
+        let text = "select id, horizon from shard order by id";
+        self.with(by, |conn| all(conn, text, [], |row| Ok((ShardId(row.get(0)?), Timestamp(row.get(1)?)))))
+    }
+
+    fn lent_to(&self, id: i64, by: Instant) -> Result<Option<ShardId>, StoreError> {
+        self.with(by, |conn| {
+            let mut select =
+                conn.prepare_cached("select until, shard from lent where first <= ?1 order by first desc limit 1")?;
+            let found = select.query_row([id], |row| Ok((row.get::<_, i64>(0)?, row.get(1)?))).optional()?;
+            Ok(found.filter(|(until, _)| id < *until).map(|(_, shard)| ShardId(shard)))
+        })
+    }
+
+    fn revision(&self, by: Instant) -> Result<i64, StoreError> {
+        self.with(by, |conn| {
+            let mut select = conn.prepare_cached("select value from meta where key = 'revision'")?;
+            Ok(select.query_row([], |row| row.get(0))?)
         })
     }
 

@@ -13,6 +13,7 @@ statements! {
     END_INSTANCE = "end_instance",
     GET_INSTANCE = "get_instance",
     HAS_INSTANCE = "has_instance",
+    HORIZON = "horizon",
     LAST_ATTEMPT = "last_attempt",
     LEDGER = "ledger",
     LIST_JOBS = "list_jobs",

@@ -1,0 +1,11 @@
+-- hand_over.sql: what we hold is the next one's, or nobody's.
+with mine as (
+    select shard from lease where server = $1 and shard = any($2::int8[]) order by shard for update
+), given as (
+    update lease l set
+        server = $3::int8,
+        until = (extract(epoch from clock_timestamp()) * 1000000)::int8
+            + case when $3::int8 is null then 0 else $4::int8 end
+    from mine where l.shard = mine.shard and l.server = $1
+)
+select pg_notify('duly_' || $3::int8, '') where $3::int8 is not null
