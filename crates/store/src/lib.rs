@@ -19,6 +19,8 @@ mod settled;
 pub mod sqlite;
 mod subject;
 
+use std::sync::Arc;
+
 use engine::HeldJob;
 use engine::change::{ClaimAnswer, Commit};
 use model::{
@@ -38,6 +40,12 @@ pub trait Store: Send {
 
     /// Writes one batch under its term, or nothing. The answers are those of the batch's claims, in order.
     fn commit(&mut self, commit: &Commit) -> Result<Vec<ClaimAnswer>, CommitError>;
+
+    /// Writes batches of several shards, each of which gets an answer of its own; a store that can makes one write of
+    /// them. No two are of the same shard.
+    fn commit_all(&mut self, commits: &[Arc<Commit>]) -> Vec<Result<Vec<ClaimAnswer>, CommitError>> {
+        commits.iter().map(|commit| self.commit(commit)).collect()
+    }
 
     /// Where the shard stands; asked when the outcome of a commit is unknown.
     fn standing(&mut self, shard: ShardId) -> Result<Standing, StoreError>;

@@ -1,6 +1,6 @@
 //! What a run costs in this store beside the same rows written by the bare driver: CPU microseconds per run, medians of
 //! interleaved rounds. `cargo run --release -p duly-store --example commit_cost`, and the same with ` -- postgres`, which
-//! counts the database's processes as well.
+//! counts the database's processes as well; ` -- shards` compares batches of many shards there, apart and together.
 
 use std::error::Error;
 use std::path::Path;
@@ -16,6 +16,7 @@ use rusqlite::{Connection, params};
 #[path = "../../tests/support/cluster.rs"]
 mod cluster;
 mod on_postgres;
+mod on_shards;
 
 type Outcome<T> = Result<T, Box<dyn Error>>;
 
@@ -24,8 +25,10 @@ const ROUNDS: usize = 7;
 const JOBS: i64 = 20_000;
 
 fn main() -> Outcome<()> {
-    if std::env::args().nth(1).as_deref() == Some("postgres") {
-        return on_postgres::compare();
+    match std::env::args().nth(1).as_deref() {
+        Some("postgres") => return on_postgres::compare(),
+        Some("shards") => return on_shards::compare(),
+        _ => {}
     }
     for batch in [500, 2000] {
         let (mut bare, mut ours) = (Vec::new(), Vec::new());

@@ -10,6 +10,7 @@ mod jobs;
 mod leases;
 mod lists;
 mod loads;
+mod together;
 mod world;
 
 use engine::change::Row;
@@ -24,6 +25,7 @@ pub use self::jobs::*;
 pub use self::leases::*;
 pub use self::lists::*;
 pub use self::loads::*;
+pub use self::together::*;
 
 /// A fresh store of one kind, with two shards.
 pub trait Bed {
@@ -48,6 +50,8 @@ macro_rules! conformance {
             each_shard_has_its_horizon,
             bytes_are_kept_once,
             shards_are_apart,
+            batches_of_several_shards_are_written_at_once,
+            a_refused_batch_refuses_no_other,
             a_planned_time_has_one_instance,
             an_id_beyond_what_was_handed_out_is_refused,
             only_the_fence_may_end_an_instance,

@@ -2,56 +2,100 @@
 //! other than expected is a fault.
 
 use engine::change::{Change, Commit, Ended, Progress, Retried, Row};
-use model::State;
+use model::{ShardId, State};
 
 use super::column::{ints, maybe_ints, maybe_texts, texts};
 use super::conn::{Call, Conn, Expects};
 use super::day::{Days, on_day};
 use super::error::Fault;
 use super::sql;
-use super::stage::{ByDay, Placed, Stage};
+use super::stage::{ByDay, Placed, Stage, stands_alone};
 use crate::code::{self, Code};
 use crate::roster::changes_roster;
 
-/// A batch being written.
+/// Batches being written, each of another shard.
 pub(super) struct Applying<'c> {
     pub(super) conn: &'c Conn,
-    pub(super) commit: &'c Commit,
+    commits: &'c [&'c Commit],
     pub(super) days: &'c mut Days,
+    /// The highest of their marks; nothing from there on is listed as open long.
     pub(super) low_water: i64,
     pub(super) calls: Vec<Call<'c>>,
     stage: Stage<'c>,
 }
 
 impl<'c> Applying<'c> {
-    pub(super) fn new(conn: &'c Conn, days: &'c mut Days, commit: &'c Commit, low_water: i64) -> Self {
-        Applying { conn, commit, days, low_water, calls: Vec::new(), stage: Stage::default() }
+    pub(super) fn new(conn: &'c Conn, days: &'c mut Days, commits: &'c [&'c Commit], low_water: i64) -> Self {
+        Applying { conn, commits, days, low_water, calls: Vec::new(), stage: Stage::default() }
     }
 
-    /// The transaction and the shard row; sent with what follows.
+    /// The transaction and the shard rows; sent with what follows.
     pub(super) fn begin(&mut self) {
-        let commit = self.commit;
+        let commits = self.commits;
         self.calls.push(Call::new("begin", vec![], Expects::Any));
-        let values = [commit.shard.0, commit.term.0, commit.batch.0, commit.horizon.0, commit.next_id];
-        let values = values.into_iter().map(|value| Box::new(value) as _).collect();
-        self.calls.push(Call::new(sql::ADVANCE_SHARD, values, Expects::Ownership));
-        if changes_roster(commit) {
+        let expects = Expects::Ownership(commits.len());
+        let call = match commits {
+            [one] => {
+                let values = [one.shard.0, one.term.0, one.batch.0, one.horizon.0, one.next_id];
+                let values = values.into_iter().map(|value| Box::new(value) as _).collect();
+                Call::new(sql::ADVANCE_SHARD, values, expects)
+            }
+            several => {
+                let values = vec![
+                    ints(several, |c| c.shard.0),
+                    ints(several, |c| c.term.0),
+                    ints(several, |c| c.batch.0),
+                    ints(several, |c| c.horizon.0),
+                    ints(several, |c| c.next_id),
+                ];
+                Call::new(sql::ADVANCE_SHARDS, values, expects)
+            }
+        };
+        self.calls.push(call);
+        if commits.iter().any(|commit| changes_roster(commit)) {
             let raise = "update meta set value = (value::int8 + 1)::text where key = 'revision'";
             self.calls.push(Call::new(raise, vec![], Expects::Any));
         }
     }
 
-    /// Gathers a change; what was gathered before is sent if this one must see it.
-    pub(super) async fn apply(&mut self, change: &'c Change) -> Result<(), Fault> {
-        self.check(change)?;
-        if self.stage.take(change) {
-            return Ok(());
+    /// All changes of all batches with as few statements as can be. Those of one batch stay in their order, so far as
+    /// they see each other; those of two batches have none.
+    pub(super) async fn apply_all(&mut self) -> Result<(), Fault> {
+        let mut left: Vec<(&'c Commit, &'c [Change])> = self.commits.iter().map(|c| (*c, &c.changes[..])).collect();
+        while !left.is_empty() {
+            for (commit, changes) in &mut left {
+                while let Some((change, rest)) = changes.split_first() {
+                    self.check(commit, change)?;
+                    if !self.stage.take(commit, change) {
+                        break;
+                    }
+                    *changes = rest;
+                }
+            }
+            left.retain(|(_, changes)| !changes.is_empty());
+            if left.is_empty() {
+                break;
+            }
+            self.close_stage();
+            for (commit, changes) in &mut left {
+                if let Some((change, rest)) = changes.split_first()
+                    && stands_alone(change)
+                {
+                    self.alone(commit, change).await?;
+                    *changes = rest;
+                }
+            }
         }
-        self.close_stage();
-        if self.stage.take(change) {
-            return Ok(());
+        Ok(())
+    }
+
+    /// One change by itself.
+    pub(super) async fn apply(&mut self, commit: &'c Commit, change: &'c Change) -> Result<(), Fault> {
+        self.check(commit, change)?;
+        if !self.stage.take(commit, change) {
+            self.alone(commit, change).await?;
         }
-        self.alone(change).await
+        self.flush().await
     }
 
     /// Sends what is gathered, and waits for it.
@@ -62,10 +106,10 @@ impl<'c> Applying<'c> {
     }
 
     /// What can be told without asking the store.
-    fn check(&self, change: &Change) -> Result<(), Fault> {
+    fn check(&self, commit: &Commit, change: &Change) -> Result<(), Fault> {
         let row = match change {
-            Change::Created(c) if c.row.id.0 >= self.commit.next_id => {
-                let next = self.commit.next_id;
+            Change::Created(c) if c.row.id.0 >= commit.next_id => {
+                let next = commit.next_id;
                 return Err(Fault::Impossible(format!("the batch says no id from {next} on is in use")));
             }
             _ => row_of(change),
@@ -226,12 +270,15 @@ impl<'c> Applying<'c> {
         self.calls.push(Call::new(sql::PUT_LATER_ATTEMPTS, values, Expects::Any));
     }
 
-    pub(super) fn open_long(&mut self, rows: &[Row]) {
+    pub(super) fn open_long(&mut self, rows: &[(ShardId, Row)]) {
         if rows.is_empty() {
             return;
         }
-        let shard = Box::new(self.commit.shard.0);
-        let values = vec![ints(rows, |row| row.id.0), ints(rows, |row| row.planned.day()), shard as _];
+        let values = vec![
+            ints(rows, |(_, row)| row.id.0),
+            ints(rows, |(_, row)| row.planned.day()),
+            ints(rows, |(shard, _)| shard.0),
+        ];
         self.calls.push(Call::new(sql::PUT_OPEN_LONG, values, Expects::Any));
     }
 

@@ -1,9 +1,9 @@
 //! The changes that are not about one instance: jobs, gaps, agents, pools, and what people are told; and those that must
 //! look before they write.
 
-use engine::change::{Change, ClaimName, Gap, Note, Row};
+use engine::change::{Change, ClaimName, Commit, Gap, Note, Row};
 use model::{
-    Actor, AgentId, AgentRecord, AttemptId, Failure, JobId, JobRecord, ReportKind, State, TenantId, Timestamp,
+    Actor, AgentId, AgentRecord, AttemptId, Failure, JobId, JobRecord, ReportKind, ShardId, State, TenantId, Timestamp,
 };
 
 use super::apply::Applying;
@@ -12,55 +12,55 @@ use super::conn::{Call, Expects};
 use super::day::on_day;
 use super::error::Fault;
 use super::row::{maybe_small, small};
-use super::stage::ModeOf;
+use super::stage::{ModeOf, Of};
 use super::{list, sql};
 use crate::code::{self, Code};
 use crate::json;
 use crate::settled::verdict_of;
 
 impl<'c> Applying<'c> {
-    pub(super) fn jobs(&mut self, jobs: &[&'c JobRecord]) {
+    pub(super) fn jobs(&mut self, jobs: &[Of<'c, JobRecord>]) {
         if jobs.is_empty() {
             return;
         }
-        let values = vec![ints(jobs, |j| j.id.0), texts(jobs, |j| j.name.as_str())];
+        let values = vec![ints(jobs, |(_, j)| j.id.0), texts(jobs, |(_, j)| j.name.as_str())];
         self.calls.push(Call::new(sql::RELEASE_OLD_NAMES, values, Expects::Any));
         let values = vec![
-            Box::new(self.commit.shard.0) as _,
-            ints(jobs, |j| j.id.0),
-            ints(jobs, |j| j.tenant.0),
-            texts(jobs, |j| j.name.as_str()),
-            ints(jobs, |j| j.version.0),
-            ints(jobs, |j| j.rule.0),
-            ints(jobs, |j| j.task.0),
-            ints(jobs, |j| j.source.0),
-            texts(jobs, |j| j.folder.as_str()),
-            ints(jobs, |j| j.mode.code()),
-            ints(jobs, |j| j.since.0),
-            ints(jobs, |j| count(j.fired)),
-            texts(jobs, |j| j.changed_by.as_str()),
-            ints(jobs, |j| i64::from(j.alias)),
+            ints(jobs, |(commit, _)| commit.shard.0),
+            ints(jobs, |(_, j)| j.id.0),
+            ints(jobs, |(_, j)| j.tenant.0),
+            texts(jobs, |(_, j)| j.name.as_str()),
+            ints(jobs, |(_, j)| j.version.0),
+            ints(jobs, |(_, j)| j.rule.0),
+            ints(jobs, |(_, j)| j.task.0),
+            ints(jobs, |(_, j)| j.source.0),
+            texts(jobs, |(_, j)| j.folder.as_str()),
+            ints(jobs, |(_, j)| j.mode.code()),
+            ints(jobs, |(_, j)| j.since.0),
+            ints(jobs, |(_, j)| count(j.fired)),
+            texts(jobs, |(_, j)| j.changed_by.as_str()),
+            ints(jobs, |(_, j)| i64::from(j.alias)),
         ];
         let expects =
             Expects::Rows(jobs.len(), "its number belongs to a removed job, another tenant or another shard".into());
         self.calls.push(Call::new(sql::PUT_JOBS, values, expects));
         let version = || {
             vec![
-                ints(jobs, |j| j.version.0),
-                ints(jobs, |j| j.id.0),
-                ints(jobs, |j| j.rule.0),
-                ints(jobs, |j| j.task.0),
-                ints(jobs, |j| j.source.0),
+                ints(jobs, |(_, j)| j.version.0),
+                ints(jobs, |(_, j)| j.id.0),
+                ints(jobs, |(_, j)| j.rule.0),
+                ints(jobs, |(_, j)| j.task.0),
+                ints(jobs, |(_, j)| j.source.0),
             ]
         };
         let mut values = version();
-        values.push(ints(jobs, |j| j.since.0));
-        values.push(texts(jobs, |j| j.changed_by.as_str()));
+        values.push(ints(jobs, |(_, j)| j.since.0));
+        values.push(texts(jobs, |(_, j)| j.changed_by.as_str()));
         let expects = Expects::Rows(1, "some of its contents are not there".into());
         self.calls.push(Call::new(sql::PUT_VERSIONS, values, expects));
-        let expects = Expects::Rows(jobs.len(), format!("version {} says something else", jobs[0].version));
+        let expects = Expects::Rows(jobs.len(), format!("version {} says something else", jobs[0].1.version));
         self.calls.push(Call::new(sql::SAME_VERSIONS, version(), expects));
-        let intervals: Vec<_> = jobs.iter().map(|j| (j.id, j.since)).collect();
+        let intervals: Vec<_> = jobs.iter().map(|(_, j)| (j.id, j.since)).collect();
         self.close_intervals(&intervals);
         self.put_intervals(&intervals);
     }
@@ -120,48 +120,48 @@ impl<'c> Applying<'c> {
         }
     }
 
-    pub(super) fn gaps(&mut self, gaps: &[&'c Gap]) {
+    pub(super) fn gaps(&mut self, gaps: &[Of<'c, Gap>]) {
         if gaps.is_empty() {
             return;
         }
         let values = vec![
-            Box::new(self.commit.shard.0) as _,
-            ints(gaps, |g| g.job.0),
-            ints(gaps, |g| g.tenant.0),
-            ints(gaps, |g| g.first.0),
-            ints(gaps, |g| g.last.0),
-            ints(gaps, |g| count(g.count)),
-            ints(gaps, |g| code::fate(g.fate).0),
-            maybe_ints(gaps, |g| code::fate(g.fate).1),
-            maybe_ints(gaps, |g| code::fate(g.fate).2),
-            texts(gaps, |g| g.why.as_str()),
+            ints(gaps, |(commit, _)| commit.shard.0),
+            ints(gaps, |(_, g)| g.job.0),
+            ints(gaps, |(_, g)| g.tenant.0),
+            ints(gaps, |(_, g)| g.first.0),
+            ints(gaps, |(_, g)| g.last.0),
+            ints(gaps, |(_, g)| count(g.count)),
+            ints(gaps, |(_, g)| code::fate(g.fate).0),
+            maybe_ints(gaps, |(_, g)| code::fate(g.fate).1),
+            maybe_ints(gaps, |(_, g)| code::fate(g.fate).2),
+            texts(gaps, |(_, g)| g.why.as_str()),
         ];
         self.calls.push(Call::new(sql::PUT_GAPS, values, Expects::Any));
     }
 
-    pub(super) fn notes(&mut self, notes: &[&'c Note]) {
+    pub(super) fn notes(&mut self, notes: &[Of<'c, Note>]) {
         if notes.is_empty() {
             return;
         }
         let values = vec![
-            Box::new(self.commit.shard.0) as _,
-            ints(notes, |n| n.at.0),
-            maybe_ints(notes, |n| n.job.map(|job| job.0)),
-            maybe_ints(notes, |n| n.instance.map(|instance| instance.0)),
-            ints(notes, |n| code::note(&n.kind).0),
-            maybe_ints(notes, |n| code::note(&n.kind).1),
+            ints(notes, |(commit, _)| commit.shard.0),
+            ints(notes, |(_, n)| n.at.0),
+            maybe_ints(notes, |(_, n)| n.job.map(|job| job.0)),
+            maybe_ints(notes, |(_, n)| n.instance.map(|instance| instance.0)),
+            ints(notes, |(_, n)| code::note(&n.kind).0),
+            maybe_ints(notes, |(_, n)| code::note(&n.kind).1),
         ];
         self.calls.push(Call::new(sql::PUT_NOTES, values, Expects::Any));
     }
 
     /// The rare ones, each by itself.
-    pub(super) async fn alone(&mut self, change: &'c Change) -> Result<(), Fault> {
+    pub(super) async fn alone(&mut self, commit: &'c Commit, change: &'c Change) -> Result<(), Fault> {
         match change {
             Change::JobRemoved { job, tenant, at, by } => self.job_removed(*job, *tenant, *at, by),
             Change::Quarantined { job, input, error, at, decided } => self.push(
                 "insert into quarantine (shard, job, input, error, at, decided) values ($1, $2, $3, $4, $5, $6)",
                 vec![
-                    Box::new(self.commit.shard.0),
+                    Box::new(commit.shard.0),
                     Box::new(job.map(|job| job.0)),
                     Box::new(text(input)),
                     Box::new(text(error)),
@@ -199,7 +199,8 @@ impl<'c> Applying<'c> {
             Change::Released { claim } => self.released(claim),
             Change::Orphan { agent, attempt, kind, at } => return self.orphan(*agent, *attempt, kind, *at).await,
             Change::Reopened { row, attempt, attempt_no, by, at } => {
-                return self.reopened(*row, *attempt, *attempt_no, by, *at).await;
+                let next = (*attempt, *attempt_no);
+                return self.reopened(commit.shard, *row, next, by, *at).await;
             }
             Change::Created(_)
             | Change::Withdrawn { .. }
@@ -256,9 +257,9 @@ impl<'c> Applying<'c> {
 
     async fn reopened(
         &mut self,
+        shard: ShardId,
         row: Row,
-        next: AttemptId,
-        no: u32,
+        (next, no): (AttemptId, u32),
         by: &'c Actor,
         at: Timestamp,
     ) -> Result<(), Fault> {
@@ -283,7 +284,7 @@ impl<'c> Applying<'c> {
         let expects = Expects::Rows(1, "it has not ended".into());
         self.calls.push(Call::new(on_day(sql::REOPEN_INSTANCE, day), values, expects));
         // The statement looks at the mark itself, which may be newer than what we remember of it.
-        self.open_long(&[row]);
+        self.open_long(&[(shard, row)]);
         Ok(())
     }
 }

@@ -14,12 +14,12 @@ use crate::code;
 /// Somebody may let go between our two looks; then we ask again.
 const TRIES: usize = 5;
 
-pub(super) async fn claim(conn: &Conn, claims: &[Claim]) -> Result<Vec<ClaimAnswer>, Fault> {
+pub(super) async fn claim(conn: &Conn, claims: &[&Claim]) -> Result<Vec<ClaimAnswer>, Fault> {
     if claims.is_empty() {
         return Ok(Vec::new());
     }
     // Of two who ask for the same name in one batch the first has it.
-    let mut first: Vec<&Claim> = claims.iter().collect();
+    let mut first: Vec<&Claim> = claims.to_vec();
     first.sort_by(|a, b| code::claim(&a.name).cmp(&code::claim(&b.name)));
     first.dedup_by(|later, kept| later.name == kept.name);
     for _ in 0..TRIES {

@@ -32,8 +32,8 @@ pub(super) struct Call<'v> {
 pub(super) enum Expects {
     Any,
     Rows(usize, String),
-    /// No row means that another owner has the shard.
-    Ownership,
+    /// A row of each shard; one that is missing means that another owner has it.
+    Ownership(usize),
 }
 
 impl Conn {
@@ -111,8 +111,8 @@ impl Expects {
             Expects::Any => Ok(()),
             Expects::Rows(wanted, _) if rows == *wanted as u64 => Ok(()),
             Expects::Rows(_, otherwise) => Err(Fault::Impossible(otherwise.clone())),
-            Expects::Ownership if rows == 1 => Ok(()),
-            Expects::Ownership => Err(Fault::NotOwner),
+            Expects::Ownership(shards) if rows == *shards as u64 => Ok(()),
+            Expects::Ownership(_) => Err(Fault::NotOwner),
         }
     }
 }

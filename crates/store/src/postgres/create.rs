@@ -1,58 +1,59 @@
 //! New instances, and what must be known and kept because of them.
 
-use engine::change::{Created, Row};
+use engine::change::Created;
 
 use super::apply::Applying;
 use super::column::{ints, maybe_ints, maybe_texts};
 use super::conn::{Call, Expects};
 use super::sql;
-use super::stage::ByDay;
+use super::stage::{ByDay, Of};
 use crate::code::{self, Code};
 
 impl<'c> Applying<'c> {
-    pub(super) fn created(&mut self, by_day: &ByDay<&'c Created>) {
+    pub(super) fn created(&mut self, by_day: &ByDay<Of<'c, Created>>) {
         for (day, rows) in by_day {
             let values = vec![
-                Box::new(self.commit.shard.0) as _,
-                ints(rows, |c| c.row.id.0),
-                ints(rows, |c| c.tenant.0),
-                ints(rows, |c| c.row.job.0),
-                ints(rows, |c| c.version.0),
-                ints(rows, |c| c.row.planned.0),
-                ints(rows, |c| i64::from(c.part.number)),
-                ints(rows, |c| i64::from(c.part.total)),
-                maybe_ints(rows, |c| c.parent.map(|parent| parent.0)),
-                ints(rows, |c| code::cause(&c.cause).0),
-                maybe_ints(rows, |c| code::cause(&c.cause).1),
-                maybe_texts(rows, |c| code::cause(&c.cause).2),
-                maybe_ints(rows, |c| c.params.map(|params| params.0)),
-                ints(rows, |c| c.state.code()),
-                ints(rows, |c| c.attempt.0),
-                maybe_ints(rows, |c| c.target.map(|target| target.0)),
-                ints(rows, |c| c.at.0),
+                ints(rows, |(commit, _)| commit.shard.0),
+                ints(rows, |(_, c)| c.row.id.0),
+                ints(rows, |(_, c)| c.tenant.0),
+                ints(rows, |(_, c)| c.row.job.0),
+                ints(rows, |(_, c)| c.version.0),
+                ints(rows, |(_, c)| c.row.planned.0),
+                ints(rows, |(_, c)| i64::from(c.part.number)),
+                ints(rows, |(_, c)| i64::from(c.part.total)),
+                maybe_ints(rows, |(_, c)| c.parent.map(|parent| parent.0)),
+                ints(rows, |(_, c)| code::cause(&c.cause).0),
+                maybe_ints(rows, |(_, c)| code::cause(&c.cause).1),
+                maybe_texts(rows, |(_, c)| code::cause(&c.cause).2),
+                maybe_ints(rows, |(_, c)| c.params.map(|params| params.0)),
+                ints(rows, |(_, c)| c.state.code()),
+                ints(rows, |(_, c)| c.attempt.0),
+                maybe_ints(rows, |(_, c)| c.target.map(|target| target.0)),
+                ints(rows, |(_, c)| c.at.0),
             ];
             self.on_day(sql::CREATE_INSTANCES, *day, values, Expects::Any);
         }
-        let all: Vec<&Created> = by_day.values().flatten().copied().collect();
-        let old: Vec<Row> = all.iter().map(|c| c.row).filter(|row| row.id.0 < self.low_water).collect();
+        let all: Vec<Of<Created>> = by_day.values().flatten().copied().collect();
+        let old = all.iter().filter(|(_, c)| c.row.id.0 < self.low_water);
+        let old: Vec<_> = old.map(|(commit, c)| (commit.shard, c.row)).collect();
         self.open_long(&old);
-        let later: Vec<_> = all.iter().filter(|c| c.attempt.0 != c.row.id.0).map(|c| (c.attempt, c.row)).collect();
+        let later = all.iter().map(|(_, c)| c).filter(|c| c.attempt.0 != c.row.id.0);
+        let later: Vec<_> = later.map(|c| (c.attempt, c.row)).collect();
         self.later_attempts(&later);
         self.cover(&all);
         self.keep_for(&all);
     }
 
-    fn cover(&mut self, all: &[&Created]) {
-        let shard = self.commit.shard;
-        let wider = self.days.widen(shard, all.iter().map(|c| (c.row.id.0, c.row.planned)));
+    fn cover(&mut self, all: &[Of<Created>]) {
+        let wider = self.days.widen(all.iter().map(|(commit, c)| (commit.shard, c.row.id.0, c.row.planned)));
         if wider.is_empty() {
             return;
         }
         let wider: Vec<_> = wider.into_iter().collect();
         let values = vec![
-            Box::new(shard.0) as _,
-            ints(&wider, |((no, _), _)| *no),
-            ints(&wider, |((_, day), _)| *day),
+            ints(&wider, |((shard, ..), _)| shard.0),
+            ints(&wider, |((_, no, _), _)| *no),
+            ints(&wider, |((.., day), _)| *day),
             ints(&wider, |(_, block)| block.from),
             ints(&wider, |(_, block)| block.until),
         ];
@@ -60,12 +61,11 @@ impl<'c> Applying<'c> {
     }
 
     /// What an instance refers to is kept as long as the instance, even if its job goes on to something else.
-    fn keep_for(&mut self, all: &[&Created]) {
-        let ahead = self.commit.horizon.day() + 1;
-        let contents = all.iter().filter_map(|c| c.params.map(|params| (params.0, c.row.planned.day())));
+    fn keep_for(&mut self, all: &[Of<Created>]) {
+        let contents = all.iter().filter_map(|(_, c)| c.params.map(|params| (params.0, c.row.planned.day())));
         let contents = latest(contents);
-        let versions = all.iter().map(|c| (c.version.0, c.row.planned.day())).filter(|(_, day)| *day > ahead);
-        let versions = latest(versions);
+        let ahead = all.iter().filter(|(commit, c)| c.row.planned.day() > commit.horizon.day() + 1);
+        let versions = latest(ahead.map(|(_, c)| (c.version.0, c.row.planned.day())));
         let some_missing = |kept: &[(i64, i64)]| format!("there is no content {}", kept[0].0);
         for (statement, kept) in [(sql::KEEP_CONTENTS, contents), (sql::KEEP_VERSIONS, versions)] {
             if kept.is_empty() {

@@ -71,15 +71,14 @@ impl Days {
     /// The blocks that must be widened for these new rows.
     pub(super) fn widen(
         &mut self,
-        shard: ShardId,
-        rows: impl Iterator<Item = (i64, Timestamp)>,
-    ) -> FxHashMap<(i64, i64), Block> {
-        let mut wider: FxHashMap<(i64, i64), Block> = FxHashMap::default();
-        for (id, planned) in rows {
+        rows: impl Iterator<Item = (ShardId, i64, Timestamp)>,
+    ) -> FxHashMap<(ShardId, i64, i64), Block> {
+        let mut wider: FxHashMap<(ShardId, i64, i64), Block> = FxHashMap::default();
+        for (shard, id, planned) in rows {
             let day = planned.day();
             let Some(block) = Block::widened(self.blocks.get(&(shard, day)).copied(), id, planned) else { continue };
             self.blocks.insert((shard, day), block);
-            let known = wider.entry((block.no, day)).or_insert(block);
+            let known = wider.entry((shard, block.no, day)).or_insert(block);
             known.from = known.from.min(block.from);
             known.until = known.until.max(block.until);
         }

@@ -30,6 +30,7 @@ mod tidy;
 mod wakes;
 
 use std::ops::Range;
+use std::sync::Arc;
 use std::time::Duration;
 
 use engine::change::{ClaimAnswer, Commit};
@@ -122,6 +123,10 @@ impl Store for PgStore {
 
     fn commit(&mut self, commit: &Commit) -> Result<Vec<ClaimAnswer>, CommitError> {
         self.write(commit)
+    }
+
+    fn commit_all(&mut self, commits: &[Arc<Commit>]) -> Vec<Result<Vec<ClaimAnswer>, CommitError>> {
+        self.write_together(commits)
     }
 
     fn standing(&mut self, shard: ShardId) -> Result<Standing, StoreError> {

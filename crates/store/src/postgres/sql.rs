@@ -8,6 +8,7 @@ macro_rules! statements {
 
 statements! {
     ADVANCE_SHARD = "advance_shard",
+    ADVANCE_SHARDS = "advance_shards",
     CLOCK = "clock",
     CLOSE_INTERVALS = "close_intervals",
     COUNT_JOBS = "count_jobs",

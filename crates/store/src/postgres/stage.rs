@@ -1,21 +1,24 @@
 //! Gathers changes that may be written together, whatever their order: no two of them about the same row. What does not
-//! fit begins the next stage, so that the batch means what it means one by one.
+//! fit begins the next stage, so that each batch means what it means one by one.
 
 use std::collections::BTreeMap;
 
-use engine::change::{Change, Created, Ended, Gap, Note, Progress, Retried, Row};
+use engine::change::{Change, Commit, Created, Ended, Gap, Note, Progress, Retried, Row};
 use model::{Actor, AgentId, AgentRecord, AttemptId, JobId, JobMode, JobRecord, Timestamp};
 use rustc_hash::FxHashSet;
 
 /// Changes of one kind, by planned day.
 pub(super) type ByDay<T> = BTreeMap<i64, Vec<T>>;
 
+/// What must be written with its shard, and the batch that tells which it is.
+pub(super) type Of<'c, T> = (&'c Commit, &'c T);
+
 #[derive(Default)]
 pub(super) struct Stage<'c> {
-    pub jobs: Vec<&'c JobRecord>,
+    pub jobs: Vec<Of<'c, JobRecord>>,
     pub modes: Vec<ModeOf<'c>>,
     pub agents: Vec<&'c AgentRecord>,
-    pub created: ByDay<&'c Created>,
+    pub created: ByDay<Of<'c, Created>>,
     pub withdrawn: ByDay<Row>,
     pub placed: ByDay<Placed<'c>>,
     pub progressed: ByDay<&'c Progress>,
@@ -23,8 +26,8 @@ pub(super) struct Stage<'c> {
     pub stopping: ByDay<(Row, &'c Actor, Timestamp)>,
     pub ended: ByDay<&'c Ended>,
     pub counted: Vec<(JobId, u64)>,
-    pub gaps: Vec<&'c Gap>,
-    pub notes: Vec<&'c Note>,
+    pub gaps: Vec<Of<'c, Gap>>,
+    pub notes: Vec<Of<'c, Note>>,
     rows: FxHashSet<i64>,
     /// Planned times that are free again once what is withdrawn is gone.
     freed: FxHashSet<(JobId, Timestamp)>,
@@ -50,12 +53,12 @@ pub(super) struct Placed<'c> {
 
 impl<'c> Stage<'c> {
     /// Takes the change, if it can be written together with what is here already.
-    pub(super) fn take(&mut self, change: &'c Change) -> bool {
+    pub(super) fn take(&mut self, commit: &'c Commit, change: &'c Change) -> bool {
         match change {
             Change::Created(c) => {
                 let fits = !self.freed.contains(&(c.row.job, c.row.planned)) && self.has_room(c.row);
                 if fits {
-                    of_day(&mut self.created, c.row).push(c);
+                    of_day(&mut self.created, c.row).push((commit, c));
                 }
                 fits
             }
@@ -83,7 +86,7 @@ impl<'c> Stage<'c> {
             Change::JobPut(job) => {
                 let fits = self.is_about_jobs_only() && self.modes.is_empty() && self.job_ids.insert(job.id);
                 if fits {
-                    self.jobs.push(job);
+                    self.jobs.push((commit, &**job));
                 }
                 fits
             }
@@ -102,11 +105,11 @@ impl<'c> Stage<'c> {
                 fits
             }
             Change::Gap(gap) => {
-                self.gaps.push(gap);
+                self.gaps.push((commit, gap));
                 true
             }
             Change::Note(note) => {
-                self.notes.push(note);
+                self.notes.push((commit, note));
                 true
             }
             Change::Reopened { .. }
@@ -127,6 +130,34 @@ impl<'c> Stage<'c> {
 
     fn is_about_jobs_only(&self) -> bool {
         self.rows.is_empty() && self.counted_ids.is_empty()
+    }
+}
+
+/// Changes that no stage takes.
+pub(super) fn stands_alone(change: &Change) -> bool {
+    match change {
+        Change::Reopened { .. }
+        | Change::JobRemoved { .. }
+        | Change::Quarantined { .. }
+        | Change::Unquarantined { .. }
+        | Change::AgentRemoved { .. }
+        | Change::PoolPut(_)
+        | Change::GlobalLimit { .. }
+        | Change::Orphan { .. }
+        | Change::Released { .. } => true,
+        Change::Created(_)
+        | Change::Withdrawn { .. }
+        | Change::Placed { .. }
+        | Change::Progress(_)
+        | Change::Retried(_)
+        | Change::Ended(_)
+        | Change::Stopping { .. }
+        | Change::JobCounted { .. }
+        | Change::JobPut(_)
+        | Change::JobMode { .. }
+        | Change::AgentPut(_)
+        | Change::Gap(_)
+        | Change::Note(_) => false,
     }
 }
 
@@ -159,12 +190,21 @@ mod tests {
     #[test]
     fn two_changes_of_one_row_are_two_stages() {
         let mut stage = Stage::default();
+        let commit = Commit {
+            shard: model::ShardId(0),
+            term: model::Term(1),
+            batch: model::Batch(1),
+            horizon: Timestamp(0),
+            next_id: 9,
+            changes: vec![],
+            claims: vec![],
+        };
         let stop = Change::Stopping { row: row(1, 1), by: Actor("ann".into()), at: Timestamp(1) };
         let counted = Change::JobCounted { job: JobId(1), fired: 1 };
-        assert!(stage.take(&stop));
+        assert!(stage.take(&commit, &stop));
         let (one, other) = (ended(1), ended(2));
-        assert!(!stage.take(&one) && stage.take(&other) && stage.take(&counted));
-        assert!(!stage.take(&counted));
+        assert!(!stage.take(&commit, &one) && stage.take(&commit, &other) && stage.take(&commit, &counted));
+        assert!(!stage.take(&commit, &counted));
         assert_eq!(stage.ended.values().flatten().count(), 1);
     }
 }

@@ -1,5 +1,7 @@
 //! A shard's owner that fires one job again and again, for tests about the store rather than about what it holds.
 
+#![allow(dead_code)] // Each program uses what it needs of it.
+
 use duly_store::{CommitError, Store};
 use engine::change::{Change, Commit, Created, Ended, Row};
 use model::*;
