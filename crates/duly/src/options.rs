@@ -29,6 +29,8 @@ pub(crate) enum Role {
     Setup(SetupOptions),
     /// Put a backup in place of a data directory.
     Restore(RestoreOptions),
+    /// Move an embedded store into PostgreSQL.
+    MigrateStore(MigrateStoreOptions),
     #[command(flatten)]
     Client(cli::Commands),
 }
@@ -165,6 +167,16 @@ pub(crate) struct RestoreOptions {
     /// Replace the store that is there; it is kept beside the new one.
     #[arg(long)]
     pub replace: bool,
+}
+
+#[derive(Args)]
+pub(crate) struct MigrateStoreOptions {
+    /// The data directory of a server that is stopped.
+    #[arg(long, env = "DULY_DATA", default_value = "duly-data")]
+    pub from: PathBuf,
+    /// The database it moves to, like postgres://user:password@host/database; without a store in it.
+    #[arg(long, env = "DULY_STORE", hide_env_values = true)]
+    pub to: StorePlace,
 }
 
 fn label(text: &str) -> Result<(String, String), String> {

@@ -11,6 +11,7 @@ mod json;
 pub mod leases;
 mod mark;
 pub mod memory;
+mod migrate_store;
 mod page;
 pub mod postgres;
 pub mod read;
@@ -28,6 +29,7 @@ use model::{
 };
 
 pub use leases::{LeaseRow, Leases, Picture, ServerRow, Wakes};
+pub use migrate_store::{Moved, migrate_store};
 pub use read::Reads;
 
 /// The writing side. One value per lane; a shard is only ever written through one of them.

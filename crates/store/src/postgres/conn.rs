@@ -78,6 +78,11 @@ impl Conn {
         Ok(self.client.query(&statement, values).await?)
     }
 
+    /// As `query`, for what means something else each time it is said.
+    pub(super) async fn query_fresh(&self, text: &str) -> Result<Vec<Row>, Fault> {
+        Ok(self.client.query(text, &[]).await?)
+    }
+
     pub(super) async fn first(&self, text: &str, values: &[&(dyn ToSql + Sync)]) -> Result<Option<Row>, Fault> {
         Ok(self.query(text, values).await?.into_iter().next())
     }

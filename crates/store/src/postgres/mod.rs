@@ -10,6 +10,7 @@ mod claim;
 mod column;
 mod commit;
 mod conn;
+mod copy;
 mod create;
 mod day;
 mod error;
@@ -44,6 +45,8 @@ use self::error::Fault;
 use self::lane::Lane;
 use crate::mark::Marks;
 use crate::{CommitError, Ownership, Retention, Standing, Store, StoreError, Stored};
+
+pub(crate) use self::copy::{Begun, PgCopy};
 
 pub use self::access::PgAccess;
 pub use self::leases::PgLeases;

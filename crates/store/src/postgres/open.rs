@@ -9,7 +9,7 @@ use super::conn::Conn;
 use super::day::Days;
 use super::error::Fault;
 use super::lane::Lane;
-use super::{PATIENCE, PgStore, migrate};
+use super::{PATIENCE, PgStore, copy, migrate};
 use crate::StoreError;
 
 /// Statements of the writer go by index, whatever the planner thinks of a table nobody has counted yet: a day that is
@@ -52,6 +52,19 @@ impl PgStore {
         let mut lane = Lane::new(Door::of(address)?, WRITER)?;
         lane.again(MIGRATE_WITHIN, async |conn: &Conn| migrate::migrate(conn, migrate::STEPS).await)
             .map_err(|fault| name(fault, lane.door()))?;
+        let unfinished = lane.again(PATIENCE, async |conn: &Conn| copy::under_way(conn).await);
+        if unfinished.map_err(|fault| name(fault, lane.door()))?.is_some() {
+            return Err(StoreError::Failed(format!(
+                "PostgreSQL at {}: an embedded store was to be moved here and it was cut short; run duly migrate-store \
+                 again",
+                lane.door()
+            )));
+        }
+        PgStore::open_any(lane, options)
+    }
+
+    /// Also one that is being filled.
+    pub(super) fn open_any(mut lane: Lane, options: &Options) -> Result<PgStore, StoreError> {
         let shards = lane
             .again(PATIENCE, async |conn: &Conn| settle_shards(conn, options.shards).await)
             .map_err(|fault| name(fault, lane.door()))?;

@@ -7,6 +7,7 @@ mod apply_rest;
 mod backup;
 mod checkpoint;
 mod commit;
+mod copy;
 mod day;
 mod error;
 mod intern;
@@ -37,6 +38,8 @@ use crate::mark::Marks;
 use crate::{CommitError, Ownership, Retention, Standing, Store, StoreError, Stored};
 
 pub use self::access::SqliteAccess;
+pub(crate) use self::copy::{Counters, Source};
+
 pub use self::backup::{Restored, backup, restore};
 pub use self::open::{FILE, Options};
 pub use self::pool::SqliteReads;
