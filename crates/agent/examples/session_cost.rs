@@ -1,7 +1,7 @@
 //! What a no-op run costs the agent: CPU time of session and journal, without the network.
 //! `cargo run --release -p duly-agent --example session_cost`
 
-use duly_agent::session::{Act, Now, Profile, Record, Recovered, Session};
+use duly_agent::session::{Act, Now, Profile, Record, Recovered, Server, Session};
 use duly_agent::spool::{Spool, SpoolLimits};
 use model::Timestamp;
 use nix::sys::resource::{UsageWho, getrusage};
@@ -18,12 +18,13 @@ fn main() {
     let mut session = Session::new(Profile::default(), Recovered::default());
     let now = Now::both(Timestamp(0));
     let mut acts = Vec::new();
-    session.on_connected(now, &mut acts);
-    let welcome = Welcome { protocol: 1, now: 0, beat_every_ms: 1_000, version: String::new() };
-    session.on_down(now, Down { body: Some(down::Body::Welcome(welcome)) }, &mut acts);
+    let server = Server(0);
+    session.on_connected(server, now, &mut acts);
+    let welcome = Welcome { protocol: 1, now: 0, beat_every_ms: 1_000, ..Welcome::default() };
+    session.on_down(server, now, Down { body: Some(down::Body::Welcome(welcome)) }, &mut acts);
     let body = br#"{"kind":"noop"}"#.to_vec().into();
     let task = Task { version: 1, job: 1, job_name: "job".into(), body };
-    session.on_down(now, Down { body: Some(down::Body::Task(task)) }, &mut acts);
+    session.on_down(server, now, Down { body: Some(down::Body::Task(task)) }, &mut acts);
     acts.clear();
 
     let batches: Vec<Vec<u8>> = (0..BATCHES).map(orders).collect();
@@ -31,12 +32,12 @@ fn main() {
     let mut sent = 0;
     for batch in &batches {
         let down = Down::decode(&batch[..]).expect("just encoded");
-        session.on_down(now, down, &mut acts);
+        session.on_down(server, now, down, &mut acts);
         session.flush(&mut acts);
         let reports = perform(&mut acts, &mut spool);
         sent += reports.len();
         let acks = reports.iter().map(|attempt| Ack { attempt: *attempt, seq: 2 }).collect();
-        session.on_down(now, Down { body: Some(down::Body::Acks(Acks { items: acks })) }, &mut acts);
+        session.on_down(server, now, Down { body: Some(down::Body::Acks(Acks { items: acks })) }, &mut acts);
         perform(&mut acts, &mut spool);
     }
     let us = (cpu_us() - before) as f64;
@@ -66,7 +67,7 @@ fn perform(acts: &mut Vec<Act>, spool: &mut Spool) -> Vec<i64> {
                 assert!(records.iter().all(|record| !matches!(record, Record::Term { .. }) || reported.is_empty()));
                 spool.append(&records).expect("the journal takes it");
             }
-            Act::Send(up) => {
+            Act::Send { up, .. } => {
                 std::hint::black_box(up.encode_to_vec());
                 if let Up { body: Some(up::Body::Reports(reports)) } = up {
                     reported.extend(reports.items.iter().map(|report| report.attempt));

@@ -31,11 +31,13 @@ fn serve(options: AgentOptions) -> Result<(), anyhow::Error> {
 }
 
 fn config(options: AgentOptions) -> Result<AgentConfig, anyhow::Error> {
-    let server = match (options.server, options.server_file) {
-        (Some(address), _) => ServerAddress::Fixed(address),
-        (None, Some(file)) => ServerAddress::Written(file),
-        (None, None) => anyhow::bail!("say where the server is, with --server or --server-file"),
+    let seeds: Vec<ServerAddress> = match options.server_file {
+        Some(file) => vec![ServerAddress::Written(file)],
+        None => options.servers.into_iter().map(ServerAddress::Fixed).collect(),
     };
+    if seeds.is_empty() {
+        anyhow::bail!("say where a server is, with --server or --server-file");
+    }
     let name = match options.name {
         Some(name) => name,
         None => host_name(),
@@ -47,7 +49,7 @@ fn config(options: AgentOptions) -> Result<AgentConfig, anyhow::Error> {
         slots: options.slots,
         version: env!("CARGO_PKG_VERSION").into(),
     };
-    let mut config = AgentConfig::new(options.data, server, profile);
+    let mut config = AgentConfig::new(options.data, seeds, profile);
     config.cgroups = options.cgroup;
     config.token = options.join_token_file.map(JoinToken::Written);
     Ok(config)

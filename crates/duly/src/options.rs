@@ -105,11 +105,18 @@ pub(crate) struct AgentOptions {
     /// Identity, reports under way and running tasks live here.
     #[arg(long, env = "DULY_AGENT_DATA", default_value = "duly-agent")]
     pub data: PathBuf,
-    /// The server's agent address, like http://127.0.0.1:7071.
-    #[arg(long, env = "DULY_AGENT_SERVER", required_unless_present = "server_file")]
-    pub server: Option<String>,
+    /// A server's agent address, like http://127.0.0.1:7071. Of a cluster one that answers is enough, it names the
+    /// others; several, or a list with commas, help when one is down.
+    #[arg(
+        long = "server",
+        value_name = "ADDRESS",
+        env = "DULY_AGENT_SERVER",
+        value_delimiter = ',',
+        required_unless_present = "server_file"
+    )]
+    pub servers: Vec<String>,
     /// A file holding that address, read again at each connection.
-    #[arg(long, conflicts_with = "server")]
+    #[arg(long, conflicts_with = "servers")]
     pub server_file: Option<PathBuf>,
     /// A file holding a one-time token from `duly join-token`; used if the agent has no identity the server knows.
     #[arg(long)]

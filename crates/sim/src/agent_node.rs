@@ -4,12 +4,15 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use agent::session::{Act, Ending, Now, Profile, Record, Recovered, Session, Taken};
+use agent::session::{Act, Ending, Now, Profile, Record, Recovered, Server, Session, Taken};
 use model::{AgentId, AgentRecord, AttemptId, JobId, Outcome, PoolRef, Span, TenantId, Timestamp, Usage, Verdict};
 use wire::link::{self, Up, up};
 
 use crate::checker::{Broken, Checker};
 use crate::die::Die;
+
+/// There is one in this world.
+const SERVER: Server = Server(0);
 
 pub struct AgentNode {
     pub record: Arc<AgentRecord>,
@@ -102,11 +105,11 @@ impl AgentNode {
     }
 
     pub fn connected(&mut self, now: Timestamp, die: &mut Die, checker: &mut Checker) -> Result<Vec<Up>, Broken> {
-        self.told(now, die, checker, |session, now, out| session.on_connected(now, out))
+        self.told(now, die, checker, |session, now, out| session.on_connected(SERVER, now, out))
     }
 
     pub fn disconnected(&mut self) {
-        self.session.iter_mut().for_each(Session::on_disconnected);
+        self.session.iter_mut().for_each(|session| session.on_disconnected(SERVER));
     }
 
     pub fn down(
@@ -121,7 +124,7 @@ impl AgentNode {
                 checker.acknowledged(AttemptId(ack.attempt))?;
             }
         }
-        self.told(now, die, checker, |session, now, out| session.on_down(now, down, out))
+        self.told(now, die, checker, |session, now, out| session.on_down(SERVER, now, down, out))
     }
 
     /// Time passed: tasks end, heartbeats are due.
@@ -178,8 +181,8 @@ impl AgentNode {
                     self.persist(record, checker)?;
                 }
             }
-            Act::Send(up) => ups.push(up),
-            Act::Beat { sent_at, running } => {
+            Act::Send { up, .. } => ups.push(up),
+            Act::Beat { sent_at, running, .. } => {
                 self.disk.beats += 1;
                 if self.disk.beats == 15 {
                     self.disk.boot_seen = self.boot;
@@ -208,7 +211,12 @@ impl AgentNode {
             Act::Settled { attempt } => {
                 self.disk.taken.remove(&attempt);
             }
-            Act::MoveLeash { .. } | Act::Redial { .. } | Act::Note(_) => {}
+            Act::MoveLeash { .. }
+            | Act::Redial { .. }
+            | Act::Identified { .. }
+            | Act::Servers { .. }
+            | Act::Owner { .. }
+            | Act::Note(_) => {}
         }
         Ok(())
     }

@@ -86,7 +86,7 @@ impl Line {
                     protocol: link::PROTOCOL,
                     now: now.0,
                     beat_every_ms: 2_000,
-                    version: String::new(),
+                    ..link::Welcome::default()
                 };
                 self.send_down(now, down::Body::Welcome(welcome), die);
                 self.greet(now, term, die);

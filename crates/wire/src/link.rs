@@ -8,7 +8,9 @@ mod generated {
 pub use generated::*;
 
 /// What this build speaks. A peer with another number is told so and may still talk: fields are only ever added.
-pub const PROTOCOL: u32 = 1;
+pub const PROTOCOL: u32 = 2;
+/// From here on a peer knows Greets, TermsStored and Servers.
+pub const SEVERAL_SERVERS: u32 = 2;
 
 impl From<model::Verdict> for Verdict {
     fn from(verdict: model::Verdict) -> Self {

@@ -127,6 +127,17 @@ impl DataDir {
         keep_for_good(&self.root.join("terms"), text.as_bytes())
     }
 
+    /// Where servers were, as they last said: a way back when none of the configured addresses answers.
+    pub fn servers(&self) -> Result<Vec<String>, DataError> {
+        let bytes = read(&self.root.join("servers"))?.unwrap_or_default();
+        Ok(String::from_utf8_lossy(&bytes).lines().map(str::to_owned).collect())
+    }
+
+    pub fn keep_servers(&self, endpoints: &[String]) -> Result<(), DataError> {
+        let text: String = endpoints.iter().map(|endpoint| format!("{endpoint}\n")).collect();
+        keep_for_good(&self.root.join("servers"), text.as_bytes())
+    }
+
     /// Whether the machine was started anew since `remember_boot`. Stays true over restarts of the agent, until it is
     /// sure that the servers know.
     pub fn rebooted(&self) -> Result<bool, DataError> {

@@ -8,23 +8,21 @@ use std::sync::Arc;
 use std::task::Poll;
 use std::time::Duration;
 
-use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender};
+use tokio::sync::mpsc::UnboundedReceiver;
 use tokio_util::sync::CancellationToken;
 use wire::link::{Up, up};
 use wire::task::ExitCodes;
 
-use super::chain::chain;
 use super::clock;
 use super::config::{AgentConfig, AgentError};
-use super::dial::DialError;
 use super::hands::{Event, Hands, Work};
 use super::load::Load;
 use super::logs::{self, LogWork};
 use super::recover::{Recovery, Settled};
-use super::stream::{self, Happened, Stream};
+use super::servers::{News, Servers};
 use crate::data::{DataDir, TakenFile};
 use crate::runners::of_ending;
-use crate::session::{Act, Record, Session};
+use crate::session::{Act, Record, Server, Session};
 use crate::spool::Spool;
 
 /// Messages and events taken in before their reports are written and sent together.
@@ -44,21 +42,11 @@ pub(super) struct Agent {
     events: UnboundedReceiver<Event>,
     logs: logs::Sender,
     load: Load,
-    sender: Option<UnboundedSender<Up>>,
     /// How to judge the exit codes of what runs.
     codes: BTreeMap<i64, ExitCodes>,
     acts: Vec<Act>,
-    link: Link,
-    /// Heartbeats until a restart of the machine is old news to every server that listens.
-    beats_to_old_news: u32,
-}
-
-/// What was last said about the connection, so that it is said once.
-#[derive(Debug, PartialEq, Eq)]
-enum Link {
-    Unused,
-    Good,
-    Bad(String),
+    /// Heartbeats each server was sent, until a restart of the machine is old news to all that listen; none after.
+    beats: Option<BTreeMap<Server, u32>>,
 }
 
 impl Agent {
@@ -71,11 +59,11 @@ impl Agent {
         logs: logs::Sender,
     ) -> Agent {
         let ended: Vec<i64> = recovery.ended.iter().map(|(attempt, _)| *attempt).collect();
-        for (attempt, settled) in recovery.logs {
+        for (attempt, shard, settled) in recovery.logs {
             let running = recovery.taken.contains_key(&attempt) && !ended.contains(&attempt);
-            logs.send(LogWork::Follow { attempt });
+            logs.send(LogWork::Follow { attempt, shard });
             if !running {
-                logs.send(LogWork::Ended { attempt });
+                logs.send(LogWork::Ended { attempt, shard });
             }
             if settled == Settled::Yes {
                 logs.send(LogWork::Settled { attempt });
@@ -93,22 +81,16 @@ impl Agent {
             hands,
             events,
             logs,
-            sender: None,
             codes: recovery.taken.into_iter().map(|(attempt, taken)| (attempt, taken.exit)).collect(),
             acts: Vec::new(),
-            link: Link::Unused,
-            beats_to_old_news: OLD_NEWS_AFTER,
+            beats: Some(BTreeMap::new()),
         }
     }
 
-    pub(super) async fn run(
-        mut self,
-        mut stream: Stream<stream::Work>,
-        stop: CancellationToken,
-    ) -> Result<(), AgentError> {
+    pub(super) async fn run(mut self, mut servers: Servers, stop: CancellationToken) -> Result<(), AgentError> {
         loop {
             self.session.flush(&mut self.acts);
-            self.perform(&mut stream)?;
+            self.perform(&mut servers)?;
             let tick = self.session.next_tick().map(clock::until);
             let sleep = async {
                 match tick {
@@ -118,55 +100,34 @@ impl Agent {
             };
             tokio::select! {
                 () = stop.cancelled() => break,
-                happened = stream.next() => self.happened(happened),
+                (server, news) = servers.next() => self.news(server, news),
                 Some(event) = self.events.recv() => self.event(event),
                 () = sleep => {}
             }
-            self.gather(&mut stream).await;
+            self.gather(&mut servers).await;
             self.session.on_tick(clock::now(), &mut self.acts);
         }
-        self.sender = None;
-        stream.drained(FAREWELL).await;
+        servers.farewell(FAREWELL).await;
         Ok(())
     }
 
     /// Takes in what has come meanwhile, so that it shares one write and one message.
-    async fn gather(&mut self, stream: &mut Stream<stream::Work>) {
+    async fn gather(&mut self, servers: &mut Servers) {
         for _ in 0..GATHER_MAX {
             let more_events = self.events.try_recv();
             let more = more_events.is_ok();
             more_events.into_iter().for_each(|event| self.event(event));
-            let Some(happened) = ready(stream.next()).await else { if more { continue } else { return } };
-            self.happened(happened);
+            let Some((server, news)) = ready(servers.next()).await else { if more { continue } else { return } };
+            self.news(server, news);
         }
     }
 
-    fn happened(&mut self, happened: Happened<stream::Work>) {
+    fn news(&mut self, server: Server, news: News) {
         let now = clock::now();
-        match happened {
-            Happened::Opened(sender) => {
-                self.sender = Some(sender);
-                self.session.on_connected(now, &mut self.acts);
-            }
-            Happened::Came(down) => {
-                if self.link != Link::Good {
-                    tracing::info!("connected to the server");
-                    self.link = Link::Good;
-                }
-                self.session.on_down(now, down, &mut self.acts);
-            }
-            Happened::Lost(error) => self.lost(&error),
-        }
-    }
-
-    fn lost(&mut self, error: &DialError) {
-        self.sender = None;
-        self.session.on_disconnected();
-        let trouble = Link::Bad(chain(error));
-        if self.link != trouble {
-            let (why, running) = (chain(error), self.session.running());
-            tracing::warn!(why, running, "no connection to the server; tasks run on");
-            self.link = trouble;
+        match news {
+            News::Opened => self.session.on_connected(server, now, &mut self.acts),
+            News::Came(down) => self.session.on_down(server, now, down, &mut self.acts),
+            News::Lost => self.session.on_disconnected(server),
         }
     }
 
@@ -175,7 +136,7 @@ impl Agent {
             Event::Started { attempt, at } => {
                 // A quick one may have ended before we heard that it started.
                 if self.session.on_started(clock::now(), attempt, at) {
-                    self.logs.send(LogWork::Follow { attempt });
+                    self.logs.send(LogWork::Follow { attempt, shard: self.session.shard_of(attempt) });
                 }
             }
             Event::Process { attempt, ending } => {
@@ -190,28 +151,23 @@ impl Agent {
     }
 
     fn ended(&mut self, attempt: i64, outcome: model::Outcome) {
+        let shard = self.session.shard_of(attempt);
         self.session.on_ended(attempt, outcome);
-        self.logs.send(LogWork::Ended { attempt });
+        self.logs.send(LogWork::Ended { attempt, shard });
     }
 
-    fn perform(&mut self, stream: &mut Stream<stream::Work>) -> Result<(), AgentError> {
+    fn perform(&mut self, servers: &mut Servers) -> Result<(), AgentError> {
         for act in std::mem::take(&mut self.acts) {
             match act {
                 Act::Persist(records) => self.persist(&records)?,
-                Act::Send(up) => self.send(up),
-                Act::Beat { sent_at, running } => {
+                Act::Send { to, up } => servers.send(to, up),
+                Act::Beat { to, sent_at, running } => {
                     if !self.session.has_room() {
                         self.append(&[Record::Acked(Vec::new())]);
                     }
-                    self.beats_to_old_news = self.beats_to_old_news.saturating_sub(1);
-                    if self.beats_to_old_news == 1 {
-                        // Not worth dying for: a restart is only told once more, to the next server.
-                        if let Err(error) = self.data.remember_boot() {
-                            tracing::warn!(%error, "cannot note that the machine's restart is known");
-                        }
-                    }
                     let beat = self.load.beat(sent_at, running);
-                    self.send(Up { body: Some(up::Body::Beat(beat)) });
+                    servers.send(to, Up { body: Some(up::Body::Beat(beat)) });
+                    self.count_beat(to, servers);
                 }
                 Act::Start(start) => {
                     self.codes.insert(start.order.attempt, start.task.body.exit.clone());
@@ -220,16 +176,41 @@ impl Agent {
                 Act::Stop { attempt, by, grace } => self.hands.ask(Work::Stop { attempt, by, grace }),
                 Act::MoveLeash { attempt, until } => self.hands.ask(Work::MoveLeash { attempt, until }),
                 Act::Settled { attempt } => self.settled(attempt),
-                Act::Redial { reason } => {
+                Act::Redial { from, reason } => {
                     tracing::info!(reason, "the server asks us to dial again");
-                    self.sender = None;
-                    self.session.on_disconnected();
-                    stream.redial();
+                    self.session.on_disconnected(from);
+                    servers.redial(from);
+                }
+                Act::Identified { at, server } => self.given_up(servers.identified(at, server)),
+                Act::Servers { by, endpoints } => self.given_up(servers.named(by, endpoints)),
+                Act::Owner { shard, server } => {
+                    let address = servers.address(server).cloned();
+                    self.logs.send(LogWork::Owner { shard, server: address.map(|address| (server, address)) });
                 }
                 Act::Note(note) => tracing::warn!("{note}"),
             }
         }
         Ok(())
+    }
+
+    /// Ways to servers that are no longer used.
+    fn given_up(&mut self, ways: Vec<Server>) {
+        for server in ways {
+            self.session.on_disconnected(server);
+            self.logs.send(LogWork::Gone { server });
+        }
+    }
+
+    fn count_beat(&mut self, to: Server, servers: &Servers) {
+        let Some(beats) = &mut self.beats else { return };
+        *beats.entry(to).or_default() += 1;
+        if servers.open().all(|server| beats.get(&server).is_some_and(|beats| *beats >= OLD_NEWS_AFTER)) {
+            self.beats = None;
+            // Not worth dying for: a restart is only told once more, to the next server.
+            if let Err(error) = self.data.remember_boot() {
+                tracing::warn!(%error, "cannot note that the machine's restart is known");
+            }
+        }
     }
 
     fn persist(&mut self, records: &[Record]) -> Result<(), AgentError> {
@@ -252,13 +233,6 @@ impl Agent {
         self.session.on_room(appended.is_ok() && self.spool.has_room());
         if let Err(error) = appended {
             tracing::error!(%error, "cannot keep results on disk; nothing is started until that works again");
-        }
-    }
-
-    fn send(&mut self, up: Up) {
-        if let Some(sender) = &self.sender {
-            // A stream that is just breaking says so itself.
-            let _ = sender.send(up);
         }
     }
 

@@ -13,7 +13,8 @@ use crate::spool::SpoolLimits;
 pub struct AgentConfig {
     /// The agent's own directory.
     pub data: PathBuf,
-    pub server: ServerAddress,
+    /// Where to begin; the servers name each other then.
+    pub seeds: Vec<ServerAddress>,
     /// Needed only until the agent has an identity.
     pub token: Option<JoinToken>,
     pub profile: Profile,
@@ -28,10 +29,10 @@ pub struct AgentConfig {
 }
 
 impl AgentConfig {
-    pub fn new(data: impl Into<PathBuf>, server: ServerAddress, profile: Profile) -> AgentConfig {
+    pub fn new(data: impl Into<PathBuf>, seeds: Vec<ServerAddress>, profile: Profile) -> AgentConfig {
         AgentConfig {
             data: data.into(),
-            server,
+            seeds,
             token: None,
             profile,
             shim: Starter::nearest(),
@@ -73,6 +74,8 @@ impl std::fmt::Debug for JoinToken {
 pub enum AgentError {
     #[error(transparent)]
     Data(#[from] DataError),
+    #[error("this agent was given no server")]
+    NoServer,
     #[error("cannot {doing}")]
     Io {
         doing: &'static str,

@@ -59,6 +59,9 @@ pub(crate) enum DialError {
 pub(crate) struct Dialer {
     pub(crate) config: Arc<AgentConfig>,
     pub(crate) data: Arc<DataDir>,
+    pub(crate) address: ServerAddress,
+    /// Held while joining: of several ways to a server one is enough.
+    pub(crate) joining: Arc<tokio::sync::Mutex<()>>,
     /// Of the two connections only one may join.
     pub(crate) may_join: bool,
 }
@@ -85,10 +88,7 @@ impl Dialer {
     }
 
     async fn connect(&self) -> Result<Channel, DialError> {
-        let address = match &self.config.server {
-            ServerAddress::Fixed(address) => address.clone(),
-            ServerAddress::Written(path) => first_line(path)?,
-        };
+        let address = self.address.read()?;
         let endpoint = Endpoint::from_shared(address.clone());
         let endpoint = endpoint.map_err(|source| DialError::Address { address: address.clone(), source })?;
         let endpoint = endpoint
@@ -102,6 +102,10 @@ impl Dialer {
     }
 
     async fn join(&self, client: &mut LinkClient<Channel>) -> Result<Identity, DialError> {
+        let _alone = self.joining.lock().await;
+        if let Some(identity) = self.data.identity()? {
+            return Ok(identity);
+        }
         let token = match self.config.token.as_ref().ok_or(DialError::NoToken)? {
             JoinToken::Given(token) => token.clone(),
             JoinToken::Written(path) => first_line(path)?,
@@ -129,6 +133,16 @@ impl Line {
         request.metadata_mut().insert("duly-agent", self.agent.clone());
         request.metadata_mut().insert("authorization", self.authorization.clone());
         request
+    }
+}
+
+impl ServerAddress {
+    /// The address as it is now.
+    pub(crate) fn read(&self) -> Result<String, DialError> {
+        match self {
+            ServerAddress::Fixed(address) => Ok(address.clone()),
+            ServerAddress::Written(path) => first_line(path),
+        }
     }
 }
 

@@ -12,6 +12,7 @@ mod http;
 mod load;
 mod logs;
 mod recover;
+mod servers;
 mod stream;
 
 use std::path::PathBuf;
@@ -26,7 +27,7 @@ pub use cgroup::Cgroups;
 pub use config::{AgentConfig, AgentError, JoinToken, ServerAddress};
 use dial::Dialer;
 use hands::{Event, Hands, Tools};
-use stream::Stream;
+use servers::Servers;
 
 use crate::data::DataDir;
 use crate::process::{self, Scripts, Watcher};
@@ -62,10 +63,13 @@ pub async fn run(config: AgentConfig, stop: CancellationToken) -> Result<(), Age
         leave: leave.clone(),
     };
     let hands = Hands::new(tools).map_err(AgentError::io("start threads"))?;
-    let dialer = Dialer { config: config.clone(), data: data.clone(), may_join: true };
+    let address = config.seeds.first().cloned().ok_or(AgentError::NoServer)?;
+    let dialer =
+        Dialer { config: config.clone(), data: data.clone(), address, joining: Arc::default(), may_join: true };
+    let servers = Servers::new(dialer.clone(), data.servers()?);
     let (logs, shipping) = logs::spawn(&dialer, leave.clone()).map_err(AgentError::io("watch the output of tasks"))?;
     let agent = Agent::new(&config, data, recovery, hands, events, logs);
-    let result = agent.run(Stream::new(dialer), stop).await;
+    let result = agent.run(servers, stop).await;
     leave.cancel();
     // The directory is free for the next agent only when nobody of ours is in it.
     let _ = shipping.await;

@@ -5,8 +5,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use model::Outcome;
 
-use super::clock;
 use super::config::AgentError;
+use super::{clock, logs};
 use crate::data::{DataDir, Doing, TakenFile};
 use crate::process::{self, Ending, Owned, State};
 use crate::runners::{of_ending, of_orphan};
@@ -21,8 +21,9 @@ pub(crate) struct Recovery {
     pub(crate) watch: Vec<Owned>,
     /// To be told to the session, which knows these as running.
     pub(crate) ended: Vec<(i64, Outcome)>,
-    /// Attempts whose output may not have been taken yet, and whether they are known to be settled.
-    pub(crate) logs: Vec<(i64, Settled)>,
+    /// Attempts whose output may not have been taken yet, whose they are if that is known, and whether they are known to
+    /// be settled.
+    pub(crate) logs: Vec<(i64, Option<u32>, Settled)>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -66,7 +67,8 @@ pub(crate) fn recover(data: &DataDir, limits: SpoolLimits) -> Result<Recovery, A
             tracing::error!(attempt, "a task runs of which no record is left; it is left alone");
             continue;
         }
-        recovery.logs.push((attempt, Settled::Yes));
+        let shard = logs::noted_shard(&data.run().join(attempt.to_string()));
+        recovery.logs.push((attempt, shard, Settled::Yes));
     }
     Ok(recovery)
 }
@@ -91,7 +93,7 @@ impl Recovery {
         let (attempt, now) = (taken.attempt, clock::wall());
         let found = dirs.remove(&attempt);
         if found.is_some() {
-            self.logs.push((attempt, Settled::NotYet));
+            self.logs.push((attempt, Some(taken.shard), Settled::NotYet));
         }
         // Its ending is in the journal: the session knows.
         if reported.contains(&attempt) {

@@ -108,8 +108,13 @@ impl<C: Call> Stream<C> {
         self.state = State::Waiting(Instant::now() + self.backoff.pause());
     }
 
+    /// Gives up the connection until it is asked for again.
+    pub(crate) fn hang_up(&mut self) {
+        self.state = State::Waiting(Instant::now());
+    }
+
     /// After our side of the stream was closed: waits until the server has read it all, or for so long.
-    pub(crate) async fn drained(mut self, patience: Duration) {
+    pub(crate) async fn drained(&mut self, patience: Duration) {
         let State::Open(stream) = &mut self.state else { return };
         let _ = tokio::time::timeout(patience, async { while let Ok(Some(_)) = stream.message().await {} }).await;
     }

@@ -23,13 +23,22 @@ impl Now {
     }
 }
 
+/// One way to a server, by the number the world around the session gave it. Two ways may lead to the same server; the
+/// session takes them for two.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Server(pub u32);
+
 /// Asked of the world around a session. Acts are done in order: what is to be kept is on disk before what follows.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Act {
     Persist(Vec<Record>),
-    Send(Up),
+    Send {
+        to: Server,
+        up: Up,
+    },
     /// Send a heartbeat with this time and the machine's load.
     Beat {
+        to: Server,
         sent_at: Timestamp,
         running: u32,
     },
@@ -50,7 +59,23 @@ pub enum Act {
     },
     /// The stream is of no more use: dial again.
     Redial {
+        from: Server,
         reason: String,
+    },
+    /// Which server it is that this way leads to.
+    Identified {
+        at: Server,
+        server: i64,
+    },
+    /// Where all living servers are: dial those there is no stream to.
+    Servers {
+        by: Server,
+        endpoints: Vec<String>,
+    },
+    /// This server owns the shard from now on: output of its attempts goes there.
+    Owner {
+        shard: u32,
+        server: Server,
     },
     Note(Note),
 }

@@ -1,6 +1,6 @@
 //! The agent's side of the link as a state machine: it is told what came and what time it is, and answers with acts.
-//! It takes an order at most once, keeps the highest term of every shard, and keeps an ending until it is
-//! acknowledged. Never touches a socket, a disk, a process or a clock.
+//! It has a stream to every server, takes an order at most once, keeps the highest term of every shard, and keeps an
+//! ending until it is acknowledged. Never touches a socket, a disk, a process or a clock.
 
 mod act;
 mod graves;
@@ -18,7 +18,7 @@ use std::sync::Arc;
 use model::{Span, Timestamp};
 use wire::link::{self, Down, Up, down, up};
 
-pub use act::{Act, Ending, Note, Now, Profile, Record, Recovered, StartOrder, Taken, Task};
+pub use act::{Act, Ending, Note, Now, Profile, Record, Recovered, Server, StartOrder, Taken, Task};
 use graves::Graves;
 use outbox::{Kept, Outbox};
 use server_clock::ServerClock;
@@ -38,9 +38,11 @@ const BEAT_EVERY_MIN: Span = Span::millis(50);
 pub struct Session {
     profile: Profile,
     rebooted: bool,
-    stream: Option<Stream>,
+    streams: BTreeMap<Server, Stream>,
     /// The highest term of each shard; on disk, too.
     terms: BTreeMap<u32, i64>,
+    /// Who came with that term, as long as its stream lasts.
+    owners: BTreeMap<u32, Server>,
     runs: BTreeMap<i64, Run>,
     slots: Slots,
     outbox: Outbox,
@@ -69,9 +71,29 @@ struct Stream {
 struct Run {
     shard: u32,
     until: Timestamp,
-    leash: Option<Span>,
+    leash: Option<Leash>,
     started_at: Option<Timestamp>,
     told: Told,
+}
+
+/// How long a task may run on without a sign of its owner.
+#[derive(Clone, Copy, Debug)]
+struct Leash {
+    span: Span,
+    /// The last instant it was given, by this agent.
+    until: Option<Timestamp>,
+}
+
+impl Run {
+    /// Its owner saw us at `at`.
+    fn lengthen(&mut self, attempt: i64, at: Timestamp, out: &mut Vec<Act>) {
+        let Some(leash) = &mut self.leash else { return };
+        let until = at + leash.span;
+        if leash.until.is_none_or(|before| before < until) {
+            leash.until = Some(until);
+            out.push(Act::MoveLeash { attempt, until });
+        }
+    }
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -89,6 +111,7 @@ impl Session {
         ended.chain(recovered.graves).for_each(|(attempt, until)| graves.insert(attempt, until));
         let adopt = |taken: Taken| {
             let Taken { attempt, shard, until, started_at, leash } = taken;
+            let leash = leash.map(|span| Leash { span, until: None });
             (attempt, Run { shard, until, leash, started_at, told: Told::Nothing })
         };
         let runs: BTreeMap<i64, Run> = recovered.running.into_iter().map(adopt).collect();
@@ -96,8 +119,9 @@ impl Session {
             slots: Slots::new(profile.slots, runs.len() as u32),
             profile,
             rebooted: recovered.rebooted,
-            stream: None,
+            streams: BTreeMap::new(),
             terms: recovered.terms.into_iter().collect(),
+            owners: BTreeMap::new(),
             runs,
             outbox: Outbox::recover(recovered.unacked),
             graves,
@@ -106,44 +130,46 @@ impl Session {
         }
     }
 
-    /// A stream is open. Whatever came over an earlier one is over: its orders can come no more.
-    pub fn on_connected(&mut self, now: Now, out: &mut Vec<Act>) {
-        self.stream = Some(Stream {
+    /// A stream is open. Whatever came over an earlier one to the same server is over: its orders can come no more.
+    pub fn on_connected(&mut self, server: Server, now: Now, out: &mut Vec<Act>) {
+        self.on_disconnected(server);
+        let stream = Stream {
             said_hello: now.steady,
             clock: ServerClock::default(),
             tasks: BTreeMap::new(),
             beat_every: BEAT_EVERY,
             next_beat: None,
             heard: None,
-        });
-        out.push(send(up::Body::Hello(self.hello())));
-        self.outbox.start_over();
-        for (attempt, run) in &mut self.runs {
-            if run.told == Told::Started {
-                self.outbox.push_passing(started(*attempt, run));
-            }
-        }
+        };
+        self.streams.insert(server, stream);
+        out.push(send(server, up::Body::Hello(self.hello())));
     }
 
-    pub fn on_disconnected(&mut self) {
-        self.stream = None;
+    /// What this server owned has no owner until somebody greets again.
+    pub fn on_disconnected(&mut self, server: Server) {
+        self.streams.remove(&server);
+        self.owners.retain(|_, owner| *owner != server);
     }
 
-    pub fn on_down(&mut self, now: Now, down: Down, out: &mut Vec<Act>) {
-        if self.stream.is_none() {
+    pub fn on_down(&mut self, from: Server, now: Now, down: Down, out: &mut Vec<Act>) {
+        if !self.streams.contains_key(&from) {
             return;
         }
         match down.body {
-            Some(down::Body::Welcome(welcome)) => self.on_welcome(now, welcome, out),
-            Some(down::Body::Greet(greet)) => self.on_greet(greet, out),
-            Some(down::Body::Task(task)) => self.on_task(task, out),
-            Some(down::Body::Orders(orders)) => self.on_orders(now, orders.items, out),
-            Some(down::Body::Stop(stop)) => self.on_stop(now, stop, out),
-            Some(down::Body::Query(query)) => self.on_query(query, out),
+            Some(down::Body::Welcome(welcome)) => self.on_welcome(from, now, welcome, out),
+            Some(down::Body::Greet(greet)) => self.on_greet(from, greet, out),
+            Some(down::Body::Greets(greets)) => self.on_greets(from, greets, out),
+            Some(down::Body::Servers(servers)) => {
+                out.push(Act::Servers { by: from, endpoints: servers.endpoints });
+            }
+            Some(down::Body::Task(task)) => self.on_task(from, task, out),
+            Some(down::Body::Orders(orders)) => self.on_orders(from, now, orders.items, out),
+            Some(down::Body::Stop(stop)) => self.on_stop(from, now, stop, out),
+            Some(down::Body::Query(query)) => self.on_query(from, query, out),
             Some(down::Body::Acks(acks)) => self.on_acks(acks.items, out),
-            Some(down::Body::BeatSeen(seen)) => self.on_beat_seen(now, seen, out),
-            Some(down::Body::ForgetTasks(_)) => self.stream_mut().tasks.clear(),
-            Some(down::Body::Goodbye(goodbye)) => out.push(Act::Redial { reason: goodbye.reason }),
+            Some(down::Body::BeatSeen(seen)) => self.on_beat_seen(from, now, seen, out),
+            Some(down::Body::ForgetTasks(_)) => self.stream_mut(from).tasks.clear(),
+            Some(down::Body::Goodbye(goodbye)) => out.push(Act::Redial { from, reason: goodbye.reason }),
             // Something a newer server says.
             None => {}
         }
@@ -182,12 +208,15 @@ impl Session {
             }
         }
         let running = self.slots.used();
-        let Some(stream) = &mut self.stream else { return };
-        if stream.next_beat.is_some_and(|at| at <= now.steady) {
-            stream.next_beat = Some(now.steady + stream.beat_every);
-            out.push(Act::Beat { sent_at: now.steady, running });
+        for (to, stream) in &mut self.streams {
+            if stream.next_beat.is_some_and(|at| at <= now.steady) {
+                stream.next_beat = Some(now.steady + stream.beat_every);
+                out.push(Act::Beat { to: *to, sent_at: now.steady, running });
+            }
         }
-        if let Some(server_now) = stream.clock.earliest(now.steady) {
+        // By the slowest of their clocks, since any of them may still have an order under way.
+        let earliest = self.streams.values().filter_map(|stream| stream.clock.earliest(now.steady)).min();
+        if let Some(server_now) = earliest {
             self.graves.sweep(server_now);
         }
     }
@@ -195,13 +224,18 @@ impl Session {
     /// When `on_tick` next has something to do.
     pub fn next_tick(&self) -> Option<Timestamp> {
         let lasting = self.lasting.front().map(|(due, _)| *due);
-        let beat = self.stream.as_ref().and_then(|stream| stream.next_beat);
+        let beat = self.streams.values().filter_map(|stream| stream.next_beat).min();
         lasting.into_iter().chain(beat).min()
     }
 
     /// Gives out the reports of everything told since the last time: to be called once after a few inputs.
     pub fn flush(&mut self, out: &mut Vec<Act>) {
-        self.outbox.flush(self.stream.is_some(), out);
+        self.outbox.flush(&self.owners, out);
+    }
+
+    /// Whose attempt it is, as long as it is taken and has not ended.
+    pub fn shard_of(&self, attempt: i64) -> Option<u32> {
+        self.runs.get(&attempt).map(|run| run.shard)
     }
 
     pub fn running(&self) -> u32 {
@@ -239,8 +273,8 @@ impl Session {
         self.outbox.push(link::Report { attempt, seq: ENDED, shard, body }, until, kept);
     }
 
-    fn stream_mut(&mut self) -> &mut Stream {
-        self.stream.as_mut().expect("messages come over a stream")
+    fn stream_mut(&mut self, server: Server) -> &mut Stream {
+        self.streams.get_mut(&server).expect("messages come over a stream")
     }
 }
 
@@ -254,6 +288,6 @@ fn started(attempt: i64, run: &Run) -> link::Report {
     link::Report { attempt, seq: STARTED, shard: run.shard, body }
 }
 
-fn send(body: up::Body) -> Act {
-    Act::Send(Up { body: Some(body) })
+fn send(to: Server, body: up::Body) -> Act {
+    Act::Send { to, up: Up { body: Some(body) } }
 }

@@ -4,7 +4,7 @@ use model::{Outcome, Span, Timestamp, Usage, Verdict};
 use wire::link;
 use wire::task::{TaskBody, TaskKind};
 
-use super::{Act, Graves, Kept, Note, Now, Run, Session, StartOrder, Task, Told};
+use super::{Act, Graves, Kept, Leash, Note, Now, Run, Server, Session, StartOrder, Task, Told};
 
 /// An attempt stopped before it came is remembered for this long.
 const STOP_REMEMBERED: Span = Span::HOUR;
@@ -20,38 +20,40 @@ const fn undelivered(why: &'static str) -> Refusal {
 }
 
 impl Session {
-    pub(super) fn on_task(&mut self, task: link::Task, out: &mut Vec<Act>) {
+    pub(super) fn on_task(&mut self, from: Server, task: link::Task, out: &mut Vec<Act>) {
         let link::Task { version, job, job_name, body } = task;
         let read = serde_json::from_slice::<TaskBody>(&body).map_err(|error| error.to_string());
         if let Err(error) = &read {
             out.push(Act::Note(Note::UnreadableTask { version, error: error.clone() }));
         }
         let task = read.map(|body| Task { job, job_name, body }.into());
-        self.stream_mut().tasks.insert(version, task);
+        self.stream_mut(from).tasks.insert(version, task);
     }
 
-    pub(super) fn on_orders(&mut self, now: Now, orders: Vec<link::Order>, out: &mut Vec<Act>) {
+    pub(super) fn on_orders(&mut self, from: Server, now: Now, orders: Vec<link::Order>, out: &mut Vec<Act>) {
         for order in orders {
-            self.on_order(now, order, out);
+            self.on_order(from, now, order, out);
         }
     }
 
-    fn on_order(&mut self, now: Now, order: link::Order, out: &mut Vec<Act>) {
+    fn on_order(&mut self, from: Server, now: Now, order: link::Order, out: &mut Vec<Act>) {
         let (attempt, shard) = (order.attempt, order.shard);
-        let honoured = self.admit(shard, order.term, out);
+        let honoured = self.admit(from, shard, order.term, out);
         if self.runs.contains_key(&attempt) {
             return;
         }
         if self.graves.contains(attempt) {
             return self.on_repeat(now, &order);
         }
-        let server_now = self.stream_mut().clock.latest(now.steady);
+        let server_now = self.stream_mut(from).clock.latest(now.steady);
         let until = Graves::until(Timestamp(order.start_by), server_now.unwrap_or(Timestamp(order.start_by)));
-        match self.judge(&order, honoured, server_now) {
+        match self.judge(from, &order, honoured, server_now) {
             Ok(Some(start)) => {
+                let heard = self.stream_mut(from).heard;
                 let leash = order.leash_us.map(Span);
+                let leash = leash.map(|span| Leash { span, until: heard.map(|heard| heard + span) });
                 self.runs.insert(attempt, Run { shard, until, leash, started_at: None, told: Told::Nothing });
-                let leash_until = leash.and_then(|leash| self.stream_mut().heard.map(|heard| heard + leash));
+                let leash_until = leash.and_then(|leash| leash.until);
                 out.push(Act::Start(Box::new(StartOrder { order, task: start, leash_until, until })));
             }
             Ok(None) => self.end(attempt, shard, until, ended_at_once(now.wall), Kept::Journal),
@@ -66,6 +68,7 @@ impl Session {
     /// The task to start; none if there is nothing to run.
     fn judge(
         &mut self,
+        from: Server,
         order: &link::Order,
         honoured: bool,
         server_now: Option<Timestamp>,
@@ -79,7 +82,7 @@ impl Session {
         if self.full {
             return Err(undelivered("the agent has no room to keep another result"));
         }
-        let task = match self.stream_mut().tasks.get(&order.version) {
+        let task = match self.stream_mut(from).tasks.get(&order.version) {
             Some(Ok(task)) => task,
             Some(Err(_)) => {
                 return Err(Refusal {
@@ -109,7 +112,7 @@ impl Session {
         }
     }
 
-    pub(super) fn on_stop(&mut self, now: Now, stop: link::Stop, out: &mut Vec<Act>) {
+    pub(super) fn on_stop(&mut self, from: Server, now: Now, stop: link::Stop, out: &mut Vec<Act>) {
         let link::Stop { attempt, by, grace_us, shard } = stop;
         if self.runs.contains_key(&attempt) {
             return out.push(Act::Stop { attempt, by, grace: Span(grace_us) });
@@ -117,7 +120,7 @@ impl Session {
         if self.outbox.push_again(attempt) {
             return;
         }
-        let server_now = self.stream_mut().clock.latest(now.steady).unwrap_or(now.wall);
+        let server_now = self.stream_mut(from).clock.latest(now.steady).unwrap_or(now.wall);
         let message = format!("stopped by {by} before it reached the agent");
         let outcome = Outcome::of(Verdict::Stopped, message, now.wall);
         self.end(attempt, shard, server_now + STOP_REMEMBERED, outcome, Kept::Journal);

@@ -1,10 +1,12 @@
-//! Endings until the server has them: kept, sent, sent again on every new stream, forgotten when acknowledged.
+//! Endings until their owner has them: kept, sent, sent again to every new owner, forgotten when acknowledged.
+
+use std::collections::{BTreeMap, BTreeSet};
 
 use model::Timestamp;
 use rustc_hash::FxHashMap;
 use wire::link::{self, Up, up};
 
-use super::act::{Act, Ending, Record};
+use super::act::{Act, Ending, Record, Server};
 
 /// Reports in one message.
 const BATCH_MAX: usize = 500;
@@ -63,50 +65,52 @@ impl Outbox {
         found.is_some()
     }
 
-    /// A new stream begins with everything, once.
-    pub(crate) fn start_over(&mut self) {
-        self.to_send.clear();
-        self.push_all_again(None);
-    }
-
-    /// Everything, or everything of one shard, in the order in which it ended.
-    pub(crate) fn push_all_again(&mut self, shard: Option<u32>) {
-        let again: Vec<link::Report> = self.in_order(shard).into_iter().map(|unacked| unacked.report.clone()).collect();
+    /// Everything of these shards, in the order in which it ended. What still waits to be sent of them is not sent
+    /// twice.
+    pub(crate) fn push_all_again(&mut self, shards: &BTreeSet<u32>) {
+        let again: Vec<link::Report> = self.in_order(shards).map(|unacked| unacked.report.clone()).collect();
+        self.to_send.retain(|report| !shards.contains(&report.shard));
         self.to_send.extend(again);
     }
 
-    fn in_order(&self, shard: Option<u32>) -> Vec<&Unacked> {
-        let of_shard = |unacked: &&Unacked| shard.is_none_or(|shard| unacked.report.shard == shard);
-        let mut all: Vec<&Unacked> = self.unacked.values().filter(of_shard).collect();
+    fn in_order(&self, shards: &BTreeSet<u32>) -> impl Iterator<Item = &Unacked> {
+        let of_shards = |unacked: &&Unacked| shards.contains(&unacked.report.shard);
+        let mut all: Vec<&Unacked> = self.unacked.values().filter(of_shards).collect();
         all.sort_unstable_by_key(|unacked| unacked.number);
-        all
+        all.into_iter()
     }
 
     pub(crate) fn ack(&mut self, attempt: i64) -> Option<Kept> {
         self.unacked.remove(&attempt).map(|unacked| unacked.kept)
     }
 
-    /// What the owner of a shard is told it may still hear of, oldest first.
-    pub(crate) fn held(&self, shard: u32) -> impl Iterator<Item = link::Held> {
-        self.in_order(Some(shard)).into_iter().map(|unacked| held(&unacked.report))
+    /// What the owners of shards are told they may still hear of, oldest first.
+    pub(crate) fn held(&self, shards: &BTreeSet<u32>) -> impl Iterator<Item = link::Held> {
+        self.in_order(shards).map(|unacked| held(&unacked.report))
     }
 
     pub(crate) fn held_of(&self, attempt: i64) -> Option<link::Held> {
         self.unacked.get(&attempt).map(|unacked| held(&unacked.report))
     }
 
-    /// First to disk, then to the server. Without a stream nothing is sent: the next one begins with everything.
-    pub(crate) fn flush(&mut self, connected: bool, out: &mut Vec<Act>) {
+    /// First to disk, then to whoever owns the shard. What has no owner just now is not sent: the next owner begins by
+    /// hearing everything.
+    pub(crate) fn flush(&mut self, owners: &BTreeMap<u32, Server>, out: &mut Vec<Act>) {
         if !self.to_persist.is_empty() {
             out.push(Act::Persist(std::mem::take(&mut self.to_persist)));
         }
-        if !connected {
-            self.to_send.clear();
+        let mut by_server: BTreeMap<Server, Vec<link::Report>> = BTreeMap::new();
+        for report in self.to_send.drain(..) {
+            if let Some(owner) = owners.get(&report.shard) {
+                by_server.entry(*owner).or_default().push(report);
+            }
         }
-        let mut rest = std::mem::take(&mut self.to_send).into_iter();
-        while !rest.as_slice().is_empty() {
-            let items = rest.by_ref().take(BATCH_MAX).collect();
-            out.push(Act::Send(Up { body: Some(up::Body::Reports(link::Reports { items })) }));
+        for (to, reports) in by_server {
+            let mut rest = reports.into_iter();
+            while !rest.as_slice().is_empty() {
+                let items = rest.by_ref().take(BATCH_MAX).collect();
+                out.push(Act::Send { to, up: Up { body: Some(up::Body::Reports(link::Reports { items })) } });
+            }
         }
     }
 

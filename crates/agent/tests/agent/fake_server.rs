@@ -21,6 +21,10 @@ type Downs<T> = Pin<Box<dyn Stream<Item = Result<T, Status>> + Send>>;
 
 pub(crate) struct FakeServer {
     pub(crate) address: SocketAddr,
+    /// It owns shard 1 under this term, and greets with it.
+    pub(crate) term: i64,
+    /// Its number among the servers of a cluster.
+    pub(crate) number: i64,
     sessions: mpsc::UnboundedReceiver<Talk>,
     shared: Arc<Shared>,
     serving: tokio::task::JoinHandle<()>,
@@ -74,7 +78,7 @@ impl FakeServer {
             .add_service(service)
             .serve_with_incoming(TcpListenerStream::new(listener));
         let serving = tokio::spawn(async move { serve.await.unwrap() });
-        FakeServer { address, sessions, shared, serving }
+        FakeServer { address, term: 1, number: 0, sessions, shared, serving }
     }
 
     pub(crate) fn url(&self) -> String {
@@ -89,7 +93,9 @@ impl FakeServer {
             now: now(),
             beat_every_ms: 100,
             version: "test".into(),
+            server: self.number,
         }));
+        talk.send(down::Body::Greet(Greet { shard: 1, term: self.term }));
         talk
     }
 
@@ -103,6 +109,15 @@ impl FakeServer {
 
     pub(crate) fn kept(&self, attempt: i64) -> Kept {
         self.shared.logs.lock().unwrap().get(&attempt).cloned().unwrap_or_default()
+    }
+
+    /// Whether the end of an attempt's output has come here.
+    pub(crate) fn kept_last(&self, attempt: i64) -> bool {
+        self.kept(attempt).last
+    }
+
+    pub(crate) fn has_waiting_session(&self) -> bool {
+        !self.sessions.is_empty()
     }
 
     pub(crate) fn stop(self) {
@@ -169,6 +184,17 @@ impl Talk {
             if let up::Body::Beat(beat) = body { (number > seen).then_some(beat.sent_at) } else { None }
         })
         .await
+    }
+
+    /// Whether the agent hung up.
+    pub(crate) fn is_closed(&mut self) -> bool {
+        loop {
+            match self.ups.try_recv() {
+                Ok(up) => self.said.push(up.body.expect("a message has a body")),
+                Err(mpsc::error::TryRecvError::Empty) => return false,
+                Err(mpsc::error::TryRecvError::Disconnected) => return true,
+            }
+        }
     }
 
     /// As far as was said until now.
@@ -278,7 +304,9 @@ impl Shared {
             *left -= 1;
         }
         let mut logs = self.logs.lock().unwrap();
-        let kept = logs.entry(up.attempt).or_default();
+        // A log may begin in the middle: the rest is with the owner before.
+        let beginning = || Kept { frames: vec![LogFrame::default(); up.first as usize], ..Kept::default() };
+        let kept = logs.entry(up.attempt).or_insert_with(beginning);
         for (number, frame) in (up.first..).zip(up.frames) {
             match number.cmp(&(kept.frames.len() as u64)) {
                 std::cmp::Ordering::Less => kept.repeated += 1,

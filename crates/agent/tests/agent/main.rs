@@ -1,5 +1,6 @@
 //! A whole agent against a server played by the test: real streams, real files, real processes.
 
+mod cluster;
 mod fake_server;
 
 use std::collections::BTreeMap;
@@ -14,7 +15,7 @@ use fake_server::{FakeServer, PATIENCE, Talk, order};
 use serde_json::json;
 use tempfile::TempDir;
 use tokio_util::sync::CancellationToken;
-use wire::link::{BeatSeen, Greet, Order, Stop, Stream, Verdict, down, up};
+use wire::link::{BeatSeen, Order, Stop, Stream, Verdict, down, up};
 
 struct Agent {
     stop: CancellationToken,
@@ -22,7 +23,7 @@ struct Agent {
 }
 
 impl Agent {
-    fn config(data: &Path, server: ServerAddress) -> AgentConfig {
+    fn config(data: &Path, seeds: Vec<ServerAddress>) -> AgentConfig {
         let profile = Profile {
             name: "worker".into(),
             pools: vec!["default".into()],
@@ -30,15 +31,19 @@ impl Agent {
             slots: 8,
             version: "1.2.3".into(),
         };
-        let mut config = AgentConfig::new(data, server, profile);
+        let mut config = AgentConfig::new(data, seeds, profile);
         config.token = Some(JoinToken::Given("let me in".into()));
         config.shim = Starter::new(env!("CARGO_BIN_EXE_test-shim"), [""; 0]);
         config
     }
 
     fn start(data: &Path, server: ServerAddress) -> Agent {
+        Agent::start_among(data, vec![server])
+    }
+
+    fn start_among(data: &Path, servers: Vec<ServerAddress>) -> Agent {
         let stop = CancellationToken::new();
-        Agent { running: tokio::spawn(run(Agent::config(data, server), stop.clone())), stop }
+        Agent { running: tokio::spawn(run(Agent::config(data, servers), stop.clone())), stop }
     }
 
     async fn leave(self) {
@@ -56,7 +61,7 @@ async fn world() -> (TempDir, FakeServer, Agent, Talk) {
 }
 
 /// Waits for something that has no message of its own.
-async fn eventually(what: &str, is_so: impl Fn() -> bool) {
+async fn eventually(what: &str, mut is_so: impl FnMut() -> bool) {
     let wait = async {
         while !is_so() {
             tokio::time::sleep(Duration::from_millis(5)).await;
@@ -89,7 +94,6 @@ async fn an_agent_joins_once_and_says_who_it_is() {
 #[tokio::test]
 async fn a_noop_and_a_script_run_and_are_reported() {
     let (_dir, server, agent, mut talk) = world().await;
-    talk.send(down::Body::Greet(Greet { shard: 1, term: 1 }));
     talk.until(|body| matches!(body, up::Body::TermStored(stored) if stored.term == 1).then_some(())).await;
     talk.task(1, json!({"kind": "noop"}));
     talk.order(10, 1);
@@ -175,7 +179,6 @@ async fn a_new_agent_takes_up_what_the_old_one_left() {
     let agent = Agent::start(dir.path(), ServerAddress::Fixed(server.url()));
     let mut talk = server.accept().await;
     assert_eq!(talk.ended(1).await.verdict(), Verdict::Succeeded, "nobody acknowledged it");
-    talk.send(down::Body::Greet(Greet { shard: 1, term: 1 }));
     let held =
         talk.until(|body| if let up::Body::TermStored(stored) = body { Some(stored.held.clone()) } else { None }).await;
     let held: Vec<i64> = held.iter().map(|held| held.attempt).collect();
@@ -194,7 +197,7 @@ async fn agent_to_be_killed() {
     let (Some(data), Ok(server)) = (std::env::var_os("TEST_AGENT_DATA"), std::env::var("TEST_AGENT_SERVER")) else {
         return;
     };
-    let config = Agent::config(Path::new(&data), ServerAddress::Fixed(server));
+    let config = Agent::config(Path::new(&data), vec![ServerAddress::Fixed(server)]);
     run(config, CancellationToken::new()).await.unwrap();
 }
 
@@ -219,8 +222,8 @@ async fn a_killed_agent_loses_nothing() {
         .spawn()
         .unwrap();
     let victim = Victim(victim);
+    server.term = 4;
     let mut talk = server.accept().await;
-    talk.send(down::Body::Greet(Greet { shard: 1, term: 4 }));
     talk.task(1, json!({"kind": "noop"}));
     talk.task(2, shell("while [ ! -e go ]; do sleep 0.02; done; echo done; exit 7"));
     talk.task(3, shell("echo short"));

@@ -7,7 +7,9 @@ use std::time::Duration;
 
 use engine::input::Held;
 use engine::{Input, Order};
-use model::{AgentId, AgentRecord, AttemptId, Load, Outcome, Report, ReportKind, Timestamp, Verdict, VersionId};
+use model::{
+    AgentId, AgentRecord, AttemptId, Load, Outcome, Report, ReportKind, ShardId, Term, Timestamp, Verdict, VersionId,
+};
 use tokio::sync::mpsc;
 use tonic::{Status, Streaming};
 use wire::link::{self, Down, Hello, Up, down, up};
@@ -35,7 +37,7 @@ pub(super) async fn run(link: LinkService, agent: AgentId, mut ups: Streaming<Up
     };
     let (serial, words) = link.switchboard.connect(agent, link.clock.now());
     tracing::info!(%agent, name = %record.name, "agent connected");
-    let talker = tokio::spawn(talk(link.clone(), words, downs.clone()));
+    let talker = tokio::spawn(talk(link.clone(), hello.protocol, words, downs.clone()));
     listen(&link, &record, hello.rebooted, serial, &mut ups, &downs).await;
     talker.abort();
     if link.switchboard.disconnect(agent, serial) {
@@ -54,24 +56,22 @@ async fn first_word(ups: &mut Streaming<Up>) -> Option<Hello> {
 
 // ---- down
 
-async fn talk(link: LinkService, mut words: mpsc::UnboundedReceiver<Word>, downs: Downs) {
+async fn talk(link: LinkService, protocol: u32, mut words: mpsc::UnboundedReceiver<Word>, downs: Downs) {
     let welcome = link::Welcome {
         protocol: link::PROTOCOL,
         now: link.clock.now().0,
         beat_every_ms: BEAT_EVERY.as_millis() as u32,
         version: env!("CARGO_PKG_VERSION").into(),
+        server: 0,
     };
-    let mut mouth = Mouth { link, downs, told: HashSet::new() };
+    let mut mouth = Mouth { link, protocol, downs, told: HashSet::new() };
     let mut open = mouth.say(down::Body::Welcome(welcome)).await;
-    for (shard, term) in mouth.link.switchboard.terms() {
-        open = open && mouth.say(down::Body::Greet(link::Greet { shard: shard.0 as u32, term: term.0 })).await;
-    }
+    let terms = mouth.link.switchboard.terms();
+    open = open && mouth.greet(terms).await;
     while open {
         let Some(word) = words.recv().await else { break };
         open = match word {
-            Word::Greet { shard, term } => {
-                mouth.say(down::Body::Greet(link::Greet { shard: shard.0 as u32, term: term.0 })).await
-            }
+            Word::Greet { shard, term } => mouth.greet(vec![(shard, term)]).await,
             Word::Parcel(parcel) => mouth.hand_over(parcel).await,
             Word::Prepare(versions) => mouth.tell_tasks(versions.into_iter()).await,
             Word::Close { reason } => {
@@ -86,6 +86,8 @@ async fn talk(link: LinkService, mut words: mpsc::UnboundedReceiver<Word>, downs
 
 struct Mouth {
     link: LinkService,
+    /// What the agent speaks.
+    protocol: u32,
     downs: Downs,
     /// Versions whose task this stream has carried.
     told: HashSet<VersionId>,
@@ -95,6 +97,20 @@ impl Mouth {
     /// False: the stream is gone.
     async fn say(&mut self, body: down::Body) -> bool {
         self.downs.send(Ok(Down { body: Some(body) })).await.is_ok()
+    }
+
+    /// All at once to an agent that can keep them with one write.
+    async fn greet(&mut self, terms: Vec<(ShardId, Term)>) -> bool {
+        let greets = terms.into_iter().map(|(shard, term)| link::Greet { shard: shard.0 as u32, term: term.0 });
+        if self.protocol >= link::SEVERAL_SERVERS {
+            return self.say(down::Body::Greets(link::Greets { items: greets.collect() })).await;
+        }
+        for greet in greets {
+            if !self.say(down::Body::Greet(greet)).await {
+                return false;
+            }
+        }
+        true
     }
 
     async fn hand_over(&mut self, parcel: Parcel) -> bool {
@@ -243,13 +259,9 @@ async fn listen(
                     return;
                 }
             }
-            Some(up::Body::TermStored(stored)) => {
-                let current =
-                    link.switchboard.terms().iter().any(|(s, t)| s.0 as u32 == stored.shard && t.0 == stored.term);
-                if current {
-                    let held = stored.held.into_iter().map(held_in).collect();
-                    link.shard.holds(Arc::clone(record), serial, held, rebooted);
-                }
+            Some(up::Body::TermStored(stored)) => term_stored(link, record, rebooted, serial, stored),
+            Some(up::Body::TermsStored(all)) => {
+                all.items.into_iter().for_each(|stored| term_stored(link, record, rebooted, serial, stored));
             }
             Some(up::Body::Answer(answer)) => {
                 let attempts = answer.not_here.into_iter().map(AttemptId).collect();
@@ -258,6 +270,14 @@ async fn listen(
             // A second hello, or a kind this build does not know: nothing to act on.
             Some(up::Body::Hello(_)) | None => {}
         }
+    }
+}
+
+fn term_stored(link: &LinkService, record: &Arc<AgentRecord>, rebooted: bool, serial: u64, stored: link::TermStored) {
+    let current = link.switchboard.terms().iter().any(|(s, t)| s.0 as u32 == stored.shard && t.0 == stored.term);
+    if current {
+        let held = stored.held.into_iter().map(held_in).collect();
+        link.shard.holds(Arc::clone(record), serial, held, rebooted);
     }
 }
 

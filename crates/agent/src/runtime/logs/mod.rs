@@ -1,12 +1,13 @@
-//! Ships what tasks print, in order, on a stream and a connection of its own: a task that prints without end delays
+//! Ships what tasks print, in order, to the server that owns them, on streams and connections of their own: a task that prints without end delays
 //! neither heartbeat nor report. Forgets an attempt's files when its ending and all its output are with the server.
 
 mod files;
+mod outlets;
 mod tail;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
@@ -14,17 +15,21 @@ use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 use tokio::task::JoinHandle;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
-use wire::link::{LogDown, LogUp};
+use wire::link::LogDown;
 
-use super::config::AgentConfig;
+use super::config::{AgentConfig, ServerAddress};
 use super::dial::Dialer;
-use super::stream::{Happened, Output, Stream};
+use super::stream::{Happened, Output};
 use crate::process::{self, LogPart};
+use crate::session::Server;
 use files::Files;
+use outlets::Outlets;
 use tail::Tail;
 
-/// Bytes on their way that the server has not kept.
+/// Bytes on their way that a server has not kept.
 const WINDOW: usize = 256 * 1024;
+/// In an attempt's directory: the shard of one whose ending is settled while its output is not.
+const SHARD: &str = "shard";
 /// Of one attempt in one turn, so that others have theirs.
 const PART: usize = 64 * 1024;
 /// What is printed in such a time travels together.
@@ -35,11 +40,15 @@ const TIDY_EVERY: Duration = Duration::from_secs(3600);
 
 pub(crate) enum LogWork {
     /// It runs, or its files were found.
-    Follow { attempt: i64 },
+    Follow { attempt: i64, shard: Option<u32> },
     /// It will print no more.
-    Ended { attempt: i64 },
+    Ended { attempt: i64, shard: Option<u32> },
     /// Its ending is with the server.
     Settled { attempt: i64 },
+    /// Whom output of this shard goes to from now on.
+    Owner { shard: u32, server: Option<(Server, ServerAddress)> },
+    /// This server is out of use.
+    Gone { server: Server },
 }
 
 #[derive(Clone)]
@@ -62,12 +71,15 @@ pub(crate) fn spawn(dialer: &Dialer, stop: CancellationToken) -> io::Result<(Sen
         tails: BTreeMap::new(),
         unwatched: BTreeSet::new(),
         dirty: BTreeSet::new(),
-        sender: None,
-        under_way: 0,
         ship_at: None,
     };
-    let stream = Stream::new(Dialer { may_join: false, ..dialer.clone() });
-    Ok((Sender(sender), tokio::spawn(shipper.run(work, stream, stop))))
+    let outlets = Outlets::new(Dialer { may_join: false, ..dialer.clone() });
+    Ok((Sender(sender), tokio::spawn(shipper.run(work, outlets, stop))))
+}
+
+/// The shard of an attempt whose ending was settled while its output was not.
+pub(crate) fn noted_shard(dir: &Path) -> Option<u32> {
+    std::fs::read_to_string(dir.join(SHARD)).ok()?.parse().ok()
 }
 
 struct Shipper {
@@ -78,13 +90,11 @@ struct Shipper {
     unwatched: BTreeSet<i64>,
     /// To be read at the next turn.
     dirty: BTreeSet<i64>,
-    sender: Option<UnboundedSender<LogUp>>,
-    under_way: usize,
     ship_at: Option<Instant>,
 }
 
 impl Shipper {
-    async fn run(mut self, mut work: UnboundedReceiver<LogWork>, mut stream: Stream<Output>, stop: CancellationToken) {
+    async fn run(mut self, mut work: UnboundedReceiver<LogWork>, mut outlets: Outlets, stop: CancellationToken) {
         let mut look = tokio::time::interval(LOOK_EVERY);
         let mut tidy = tokio::time::interval(TIDY_EVERY);
         loop {
@@ -96,64 +106,90 @@ impl Shipper {
                 }
             };
             // Without output there is no need for a second connection.
-            let wanted = self.sender.is_some() || !self.tails.is_empty();
+            let needed = !self.tails.is_empty();
             tokio::select! {
                 () = stop.cancelled() => return,
-                Some(work) = work.recv() => self.work(work),
-                happened = stream.next(), if wanted => self.happened(happened),
+                Some(work) = work.recv() => self.work(work, &mut outlets),
+                (server, happened) = outlets.next(needed) => self.happened(server, happened, &mut outlets),
                 written = self.files.written() => self.written(written),
-                () = turn => self.ship(),
+                () = turn => self.ship(&mut outlets),
                 _ = look.tick(), if !self.unwatched.is_empty() => self.look(),
                 _ = tidy.tick() => self.tidy(),
             }
         }
     }
 
-    fn work(&mut self, work: LogWork) {
+    fn work(&mut self, work: LogWork, outlets: &mut Outlets) {
         match work {
-            LogWork::Follow { attempt } => {
+            LogWork::Follow { attempt, shard } => {
                 if !self.files.watch(attempt, &self.dir(attempt)) {
                     self.unwatched.insert(attempt);
                 }
-                self.tails.entry(attempt).or_insert_with(|| Tail::new(attempt));
+                self.tails.entry(attempt).or_insert_with(|| Tail::new(attempt, shard));
                 self.touch(attempt);
             }
-            LogWork::Ended { attempt } => {
+            LogWork::Ended { attempt, shard } => {
                 self.files.forget(attempt);
                 self.unwatched.remove(&attempt);
-                self.tails.entry(attempt).or_insert_with(|| Tail::new(attempt)).ended = true;
+                self.tails.entry(attempt).or_insert_with(|| Tail::new(attempt, shard)).ended = true;
                 self.touch(attempt);
             }
             LogWork::Settled { attempt } => match self.tails.get_mut(&attempt) {
                 Some(tail) => {
                     tail.settled = true;
                     self.finish(attempt);
+                    self.note_shard(attempt, outlets);
                 }
                 None => self.remove(attempt),
             },
+            LogWork::Owner { shard, server: Some((server, address)) } => {
+                if outlets.owned(shard, server, address) {
+                    self.start_over(|tail| tail.shard.is_none_or(|of| of == shard), outlets);
+                }
+            }
+            LogWork::Owner { server: None, .. } => {}
+            LogWork::Gone { server } => outlets.gone(server),
         }
     }
 
-    fn happened(&mut self, happened: Happened<Output>) {
+    /// Its record of having been taken is gone by now; where there are several owners, the next agent must know whose it
+    /// is.
+    fn note_shard(&self, attempt: i64, outlets: &Outlets) {
+        let Some(shard) = self.tails.get(&attempt).and_then(|tail| tail.shard) else { return };
+        if outlets.has_several_shards() {
+            let noted = std::fs::write(self.dir(attempt).join(SHARD), shard.to_string());
+            noted.unwrap_or_else(|error| tracing::debug!(attempt, %error, "cannot note whose output this is"));
+        }
+    }
+
+    /// What was under way may not have arrived, or not where it belongs now.
+    fn start_over(&mut self, concerned: impl Fn(&Tail) -> bool, outlets: &mut Outlets) {
+        let mut again = Vec::new();
+        for (attempt, tail) in self.tails.iter_mut().filter(|(_, tail)| concerned(tail)) {
+            outlets.arrived(tail.sent_to.take(), tail.start_over());
+            again.push(*attempt);
+        }
+        again.into_iter().for_each(|attempt| self.touch(attempt));
+    }
+
+    fn happened(&mut self, server: Server, happened: Happened<Output>, outlets: &mut Outlets) {
         match happened {
             Happened::Opened(sender) => {
-                self.sender = Some(sender);
-                self.under_way = 0;
-                self.tails.values_mut().for_each(Tail::start_over);
-                let all: Vec<i64> = self.tails.keys().copied().collect();
-                all.into_iter().for_each(|attempt| self.touch(attempt));
+                outlets.opened(server, sender);
+                let of = outlets.shards_of(server);
+                self.start_over(|tail| tail.shard.is_none_or(|shard| of.contains(&shard)), outlets);
             }
             Happened::Came(LogDown { attempt, kept }) => {
                 if let Some(tail) = self.tails.get_mut(&attempt) {
-                    self.under_way = self.under_way.saturating_sub(tail.keep(kept));
+                    outlets.arrived(tail.sent_to, tail.keep(kept));
                     self.finish(attempt);
                 }
                 if !self.dirty.is_empty() {
-                    self.ship();
+                    self.ship(outlets);
                 }
             }
             Happened::Lost(error) => {
-                self.sender = None;
+                outlets.lost(server);
                 tracing::debug!(%error, "no stream for the output of tasks; it is kept here meanwhile");
             }
         }
@@ -179,13 +215,14 @@ impl Shipper {
     }
 
     /// Gives each attempt with new output its turn, until the window is full.
-    fn ship(&mut self) {
+    fn ship(&mut self, outlets: &mut Outlets) {
         self.ship_at = None;
         let mut turn: BTreeSet<i64> = std::mem::take(&mut self.dirty);
         while let Some(attempt) = turn.pop_first() {
-            if self.under_way >= WINDOW {
+            let shard = self.tails.get(&attempt).and_then(|tail| tail.shard);
+            if outlets.is_full(shard) {
                 self.dirty.insert(attempt);
-            } else if self.ship_one(attempt) {
+            } else if self.ship_one(attempt, outlets) {
                 // There may be more: behind all others.
                 self.dirty.insert(attempt);
                 if turn.is_empty() {
@@ -196,7 +233,7 @@ impl Shipper {
     }
 
     /// Whether something was read.
-    fn ship_one(&mut self, attempt: i64) -> bool {
+    fn ship_one(&mut self, attempt: i64, outlets: &mut Outlets) -> bool {
         let dir = self.dir(attempt);
         let Some(tail) = self.tails.get_mut(&attempt) else { return false };
         let part = process::read_log(&dir, tail.offset(), PART).unwrap_or_else(|error| {
@@ -204,12 +241,10 @@ impl Shipper {
             LogPart { frames: Vec::new(), next: tail.offset() }
         });
         let moved = !part.frames.is_empty();
-        match &self.sender {
-            Some(sender) => {
+        match outlets.to(tail.shard) {
+            Some(outlet) => {
                 if let Some((up, bytes)) = tail.take(part) {
-                    self.under_way += bytes;
-                    // A stream that is just breaking says so itself.
-                    let _ = sender.send(up);
+                    tail.sent_to = Some(outlet.send(up, bytes));
                 }
             }
             // An attempt that printed nothing need not wait for a stream; the others are read again when it is there.

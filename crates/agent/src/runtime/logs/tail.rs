@@ -6,11 +6,14 @@ use std::collections::VecDeque;
 use wire::link::{LogFrame, LogUp, Stream as WireStream};
 
 use crate::process::LogPart;
+use crate::session::Server;
 use crate::shim::{Frame, Stream};
 
 #[derive(Debug, Default)]
 pub(super) struct Tail {
     attempt: i64,
+    /// Whose owner it goes to; unknown of some that were found, which go to the first owner there is.
+    pub(super) shard: Option<u32>,
     /// Where to read on.
     read: Place,
     /// The last place of which everything before is kept by the server.
@@ -18,6 +21,8 @@ pub(super) struct Tail {
     /// How many frames the server has; may be beyond `kept_place`, in the middle of a message.
     kept: u64,
     under_way: VecDeque<UnderWay>,
+    /// Where what is under way was sent.
+    pub(super) sent_to: Option<Server>,
     pub(super) ended: bool,
     pub(super) settled: bool,
     /// Nothing was left to read after the end.
@@ -39,8 +44,8 @@ struct UnderWay {
 }
 
 impl Tail {
-    pub(super) fn new(attempt: i64) -> Tail {
-        Tail { attempt, ..Tail::default() }
+    pub(super) fn new(attempt: i64, shard: Option<u32>) -> Tail {
+        Tail { attempt, shard, ..Tail::default() }
     }
 
     /// From where in the file to read.
@@ -84,12 +89,13 @@ impl Tail {
         freed
     }
 
-    /// A new stream: what was under way on the old one may not have arrived.
-    pub(super) fn start_over(&mut self) {
-        self.under_way.clear();
+    /// A new stream: what was under way on the old one may not have arrived. Answers how much that was.
+    pub(super) fn start_over(&mut self) -> usize {
+        let bytes = self.under_way.drain(..).map(|part| part.bytes).sum();
         self.read = self.kept_place;
         self.all_read = false;
         self.said_last = false;
+        bytes
     }
 
     /// Whether the server has all there will ever be.
@@ -135,7 +141,7 @@ mod tests {
 
     #[test]
     fn frames_go_in_order_and_the_last_word_is_said_once() {
-        let mut tail = Tail::new(1);
+        let mut tail = Tail::new(1, None);
         assert_eq!(take(&mut tail, 2).unwrap(), "0:0,1");
         assert_eq!(take(&mut tail, 0), None);
         assert_eq!(tail.keep(2), 2);
@@ -151,7 +157,7 @@ mod tests {
 
     #[test]
     fn what_was_not_kept_is_read_again_on_a_new_stream() {
-        let mut tail = Tail::new(1);
+        let mut tail = Tail::new(1, None);
         take(&mut tail, 2);
         take(&mut tail, 2);
         assert_eq!(tail.keep(3), 2, "the message of frames 2 and 3 is not kept whole");
@@ -161,7 +167,7 @@ mod tests {
 
     #[test]
     fn a_server_that_knows_more_than_we_remember_is_not_told_again() {
-        let mut tail = Tail::new(1);
+        let mut tail = Tail::new(1, None);
         assert_eq!(take(&mut tail, 1).unwrap(), "0:0");
         tail.keep(5);
         assert_eq!(take(&mut tail, 2), None);
@@ -170,7 +176,7 @@ mod tests {
 
     #[test]
     fn silence_needs_no_message() {
-        let mut tail = Tail::new(1);
+        let mut tail = Tail::new(1, None);
         assert_eq!(take(&mut tail, 0), None);
         tail.ended = true;
         assert!(!tail.is_done(), "something may have been printed since");

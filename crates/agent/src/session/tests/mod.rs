@@ -1,11 +1,12 @@
 //! Conversations with a server, written as data: what the session is told, and below it what it asks for.
 
+mod servers;
 mod storm;
 mod talk;
 
 use expect_test::expect;
 use model::{Outcome, Span, Timestamp, Verdict};
-use wire::link::{self, report, up};
+use wire::link::{self, down, report, up};
 
 use super::*;
 use talk::{AHEAD, order, restarted, talk, working};
@@ -52,9 +53,11 @@ fn only_a_task_that_lasts_is_reported_as_started() {
         .at(200_000)
         .cut()
         .connect()
+        .greet(1, 5)
         .ack(7, STARTED)
         .cut()
         .connect()
+        .greet(1, 5)
         .check(expect![[r#"
             order 7 of task 2
               start 7
@@ -72,14 +75,18 @@ fn only_a_task_that_lasts_is_reported_as_started() {
             cut
             connect
               send hello, 2 slots
-              send 8#2 of 1 Failed; 7#1 of 1 started at 0
             welcome
+            greet 1=5
+              send stored 1=5, holding [7 since 0; 8 since 0]
+              send 8#2 of 1 Failed; 7#1 of 1 started at 0
             ack 7#1
             cut
             connect
               send hello, 2 slots
-              send 8#2 of 1 Failed
             welcome
+            greet 1=5
+              send stored 1=5, holding [7 since 0; 8 since 0]
+              send 8#2 of 1 Failed
         "#]]);
 }
 
@@ -133,7 +140,7 @@ fn lateness_is_judged_by_the_servers_clock() {
 #[test]
 fn an_order_before_any_welcome_cannot_be_judged_and_does_not_start() {
     talk()
-        .step("connect".into(), |session, now, out| session.on_connected(now, out))
+        .step("connect".into(), |session, now, out| session.on_connected(Server(1), now, out))
         .task(2, r#"{"kind":"command","argv":["x"]}"#)
         .order(7, 2)
         .check(expect![[r#"
@@ -169,7 +176,18 @@ fn a_stop_reaches_a_running_task_and_forbids_one_that_has_not_come() {
 
 #[test]
 fn what_ended_in_the_dark_is_told_on_the_next_stream_until_it_is_acknowledged() {
-    working().order(7, 2).order(8, 1).cut().ended(7).connect().ack(8, ENDED).cut().connect().check(expect![[r#"
+    working()
+        .order(7, 2)
+        .order(8, 1)
+        .cut()
+        .ended(7)
+        .connect()
+        .greet(1, 5)
+        .ack(8, ENDED)
+        .cut()
+        .connect()
+        .greet(1, 5)
+        .check(expect![[r#"
             order 7 of task 2
               start 7
             order 8 of task 1
@@ -180,15 +198,19 @@ fn what_ended_in_the_dark_is_told_on_the_next_stream_until_it_is_acknowledged() 
               keep 7#2 of 1 Failed until 70001000
             connect
               send hello, 2 slots
-              send 8#2 of 1 Succeeded; 7#2 of 1 Failed
             welcome
+            greet 1=5
+              send stored 1=5, holding [8 since 0; 7 since 0]
+              send 8#2 of 1 Succeeded; 7#2 of 1 Failed
             ack 8#2
               keep acked [8]
             cut
             connect
               send hello, 2 slots
-              send 7#2 of 1 Failed
             welcome
+            greet 1=5
+              send stored 1=5, holding [7 since 0]
+              send 7#2 of 1 Failed
         "#]]);
 }
 
@@ -259,7 +281,7 @@ fn more_orders_than_slots_are_refused() {
 
 #[test]
 fn tasks_belong_to_their_stream() {
-    working().task(3, "{}").order(7, 3).cut().connect().order(8, 2).check(expect![[r#"
+    working().task(3, "{}").order(7, 3).cut().connect().greet(1, 5).order(8, 2).check(expect![[r#"
         task 3
           note: task version 3 cannot be read: missing field `kind` at line 1 column 2
         order 7 of task 3
@@ -269,8 +291,10 @@ fn tasks_belong_to_their_stream() {
         cut
         connect
           send hello, 2 slots
-          send 7#2 of 1 Refused (this version of the agent cannot read the task)
         welcome
+        greet 1=5
+          send stored 1=5, holding [7]
+          send 7#2 of 1 Refused (this version of the agent cannot read the task)
         order 8 of task 2
           note: attempt 8 was not started: it came without its task
           keep 8#2 of 1 Undelivered (it came without its task) until 70001000
@@ -291,6 +315,7 @@ fn a_leash_is_counted_from_when_the_last_seen_beat_was_sent() {
         .cut()
         .at(5_000_000)
         .connect()
+        .greet(1, 5)
         .check(expect![[r#"
             order 7 on a leash
               start 7 on a leash until 3000000
@@ -306,7 +331,9 @@ fn a_leash_is_counted_from_when_the_last_seen_beat_was_sent() {
             connect
               send hello, 2 slots
             welcome
+            greet 1=5
               leash 7 until 8000000
+              send stored 1=5, holding [7]
         "#]]);
 }
 
@@ -360,12 +387,11 @@ fn after_a_restart_everything_known_is_still_known() {
         .check(expect![[r#"
             connect
               send hello, 2 slots, rebooted
-              send 2#2 of 1 Warned (x); 1#2 of 1 Warned (x)
             welcome
-              leash 3 until 1000000
             greet 1=5
               note: an owner of shard 1 came with term 5, but 6 is known
             greet 1=6
+              leash 3 until 1000000
               send stored 1=6, holding [3 since -5; 2; 1]
               send 2#2 of 1 Warned (x); 1#2 of 1 Warned (x)
             task 1
@@ -381,12 +407,14 @@ fn after_a_restart_everything_known_is_still_known() {
 fn many_reports_travel_in_messages_of_a_bounded_size() {
     let talk = working().orders("1200", (0..1_200).map(|attempt| order(attempt, 1)).collect()).cut();
     let (mut session, now, mut out) = (talk.session, Now::both(Timestamp(0)), Vec::new());
-    session.on_connected(now, &mut out);
+    session.on_connected(Server(1), now, &mut out);
+    let greet = down::Body::Greet(link::Greet { shard: 1, term: 5 });
+    session.on_down(Server(1), now, Down { body: Some(greet) }, &mut out);
     session.flush(&mut out);
     let sizes: Vec<usize> = out
         .iter()
         .filter_map(|act| match act {
-            Act::Send(Up { body: Some(up::Body::Reports(reports)) }) => Some(reports.items.len()),
+            Act::Send { up: Up { body: Some(up::Body::Reports(reports)) }, .. } => Some(reports.items.len()),
             _ => None,
         })
         .collect();

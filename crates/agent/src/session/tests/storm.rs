@@ -30,6 +30,11 @@ enum Step {
         shard: u32,
         term: i64,
     },
+    Greets {
+        terms: Vec<(u32, i64)>,
+    },
+    /// The last heartbeat sent there was seen.
+    BeatSeen,
     Ack {
         attempt: i64,
     },
@@ -56,7 +61,9 @@ fn step() -> impl Strategy<Value = Step> {
         1 => (attempt.clone(), shard.clone()).prop_map(|(attempt, shard)| Step::Stop { attempt, shard }),
         2 => (shard.clone(), term.clone(), prop::collection::vec(attempt.clone(), 0..4))
             .prop_map(|(shard, term, attempts)| Step::Query { shard, term, attempts }),
-        2 => (shard, term).prop_map(|(shard, term)| Step::Greet { shard, term }),
+        2 => (shard.clone(), term.clone()).prop_map(|(shard, term)| Step::Greet { shard, term }),
+        1 => prop::collection::vec((shard, term), 0..3).prop_map(|terms| Step::Greets { terms }),
+        2 => Just(Step::BeatSeen),
         3 => attempt.clone().prop_map(|attempt| Step::Ack { attempt }),
         2 => attempt.clone().prop_map(|attempt| Step::Starts { attempt }),
         3 => attempt.prop_map(|attempt| Step::Ends { attempt }),
@@ -71,8 +78,12 @@ fn step() -> impl Strategy<Value = Step> {
 struct World {
     session: Session,
     now: i64,
-    connected: bool,
+    /// Each stream with when the server there last saw us, and the last beat it was sent.
+    connected: BTreeMap<Server, (i64, Option<i64>)>,
+    /// Who came last with the highest term of a shard.
+    owners: BTreeMap<u32, Server>,
     terms: BTreeMap<u32, i64>,
+    leashes: BTreeMap<i64, i64>,
     journal: BTreeMap<i64, Ending>,
     acked: BTreeMap<i64, Timestamp>,
     running: BTreeMap<i64, Taken>,
@@ -85,8 +96,10 @@ impl World {
         World {
             session: Session::new(profile(), Recovered::default()),
             now: 0,
-            connected: false,
+            connected: BTreeMap::new(),
+            owners: BTreeMap::new(),
             terms: BTreeMap::new(),
+            leashes: BTreeMap::new(),
             journal: BTreeMap::new(),
             acked: BTreeMap::new(),
             running: BTreeMap::new(),
@@ -95,40 +108,74 @@ impl World {
         }
     }
 
-    fn down(&mut self, body: down::Body) {
-        self.session.on_down(Now::both(Timestamp(self.now)), Down { body: Some(body) }, &mut self.out);
+    fn down(&mut self, from: Server, body: down::Body) {
+        self.session.on_down(from, Now::both(Timestamp(self.now)), Down { body: Some(body) }, &mut self.out);
     }
 
-    fn connect(&mut self) {
-        let now = Now::both(Timestamp(self.now));
-        self.session.on_connected(now, &mut self.out);
-        self.connected = true;
-        let welcome = link::Welcome { protocol: link::PROTOCOL, now: self.now, ..link::Welcome::default() };
-        self.down(down::Body::Welcome(welcome));
-        for (version, body) in [(1, r#"{"kind":"noop"}"#), (2, r#"{"kind":"command","argv":["x"]}"#)] {
-            let body = body.as_bytes().to_vec().into();
-            self.down(down::Body::Task(link::Task { version, job: 1, job_name: String::new(), body }));
+    /// Somebody comes with a term, and is the owner if nobody came with a higher one.
+    fn claim(&mut self, from: Server, shard: u32, term: i64) {
+        if self.connected.contains_key(&from) && self.terms.get(&shard).is_none_or(|known| *known <= term) {
+            self.owners.insert(shard, from);
         }
     }
 
-    fn take(&mut self, step: Step) {
+    fn cut(&mut self, server: Server) {
+        self.session.on_disconnected(server);
+        self.connected.remove(&server);
+        self.owners.retain(|_, owner| *owner != server);
+    }
+
+    fn connect(&mut self, server: Server) {
+        let now = Now::both(Timestamp(self.now));
+        self.cut(server);
+        self.session.on_connected(server, now, &mut self.out);
+        self.connected.insert(server, (self.now, None));
+        let welcome = link::Welcome { protocol: link::PROTOCOL, now: self.now, ..link::Welcome::default() };
+        self.down(server, down::Body::Welcome(welcome));
+        for (version, body) in [(1, r#"{"kind":"noop"}"#), (2, r#"{"kind":"command","argv":["x"]}"#)] {
+            let body = body.as_bytes().to_vec().into();
+            self.down(server, down::Body::Task(link::Task { version, job: 1, job_name: String::new(), body }));
+        }
+    }
+
+    fn take(&mut self, from: Server, step: Step) {
         let now = Now::both(Timestamp(self.now));
         match step {
             Step::Order { attempt, shard, term, noop, late } => {
                 let start_by = if late { self.now - 1 } else { self.now + Span::HOUR.0 };
                 let version = if noop { 1 } else { 2 };
-                let order = link::Order { attempt, shard, term, version, start_by, ..link::Order::default() };
-                self.down(down::Body::Orders(link::Orders { items: vec![order] }));
+                let leash_us = (attempt % 2 == 0).then_some(LEASH.0);
+                let order = link::Order { attempt, shard, term, version, start_by, leash_us, ..link::Order::default() };
+                self.claim(from, shard, term);
+                self.down(from, down::Body::Orders(link::Orders { items: vec![order] }));
             }
             Step::Stop { attempt, shard } => {
-                self.down(down::Body::Stop(link::Stop { attempt, by: "li".into(), grace_us: 0, shard }));
+                self.down(from, down::Body::Stop(link::Stop { attempt, by: "li".into(), grace_us: 0, shard }));
             }
             Step::Query { shard, term, attempts } => {
-                self.down(down::Body::Query(link::Query { shard, term, attempts }));
+                self.claim(from, shard, term);
+                self.down(from, down::Body::Query(link::Query { shard, term, attempts }));
             }
-            Step::Greet { shard, term } => self.down(down::Body::Greet(link::Greet { shard, term })),
+            Step::Greet { shard, term } => {
+                self.claim(from, shard, term);
+                self.down(from, down::Body::Greet(link::Greet { shard, term }));
+            }
+            Step::Greets { terms } => {
+                // A server has one term of a shard.
+                let terms: BTreeMap<u32, i64> = terms.into_iter().collect();
+                terms.iter().for_each(|(shard, term)| self.claim(from, *shard, *term));
+                let items = terms.into_iter().map(|(shard, term)| link::Greet { shard, term }).collect();
+                self.down(from, down::Body::Greets(link::Greets { items }));
+            }
+            Step::BeatSeen => {
+                if let Some((heard, Some(beat))) = self.connected.get_mut(&from) {
+                    *heard = (*heard).max(*beat);
+                    let seen = link::BeatSeen { sent_at: *beat, now: self.now };
+                    self.down(from, down::Body::BeatSeen(seen));
+                }
+            }
             Step::Ack { attempt } => {
-                self.down(down::Body::Acks(link::Acks { items: vec![link::Ack { attempt, seq: ENDED }] }));
+                self.down(from, down::Body::Acks(link::Acks { items: vec![link::Ack { attempt, seq: ENDED }] }));
             }
             Step::Starts { attempt } => {
                 if let Some(taken) = self.running.get_mut(&attempt) {
@@ -145,11 +192,8 @@ impl World {
                 self.now += span;
                 self.session.on_tick(Now::both(Timestamp(self.now)), &mut self.out);
             }
-            Step::Cut => {
-                self.session.on_disconnected();
-                self.connected = false;
-            }
-            Step::Connect => self.connect(),
+            Step::Cut => self.cut(from),
+            Step::Connect => self.connect(from),
             Step::Kill => self.kill(),
         }
         self.session.flush(&mut self.out);
@@ -164,7 +208,8 @@ impl World {
             rebooted: false,
         };
         self.session = Session::new(profile(), recovered);
-        self.connected = false;
+        self.connected.clear();
+        self.owners.clear();
     }
 
     /// Does what is asked, and holds it against what must never be.
@@ -172,7 +217,10 @@ impl World {
         for act in std::mem::take(&mut self.out) {
             match act {
                 Act::Persist(records) => records.into_iter().for_each(|record| self.keep(record)),
-                Act::Send(up) => self.hear(up),
+                Act::Send { to, up } => self.hear(to, up),
+                Act::Beat { to, sent_at, .. } => {
+                    self.connected.get_mut(&to).expect("beats go to servers that are there").1 = Some(sent_at.0);
+                }
                 Act::Start(start) => {
                     let order = &start.order;
                     assert!(self.ever_started.insert(order.attempt), "{} was started twice", order.attempt);
@@ -180,14 +228,23 @@ impl World {
                     assert!(order.start_by >= self.now, "started too late");
                     assert!(self.running.len() < profile().slots as usize, "more run than there are slots");
                     let (attempt, shard, until) = (order.attempt, order.shard, start.until);
-                    let taken = Taken { attempt, shard, until, started_at: None, leash: None };
+                    let leash = order.leash_us.map(Span);
+                    self.leashes.extend(start.leash_until.map(|until| (attempt, until.0)));
+                    let taken = Taken { attempt, shard, until, started_at: None, leash };
                     self.running.insert(attempt, taken);
                 }
                 Act::Stop { attempt, .. } => assert!(self.running.contains_key(&attempt), "{attempt} does not run"),
                 Act::Settled { attempt } => {
                     assert!(self.acked.contains_key(&attempt), "{attempt} was not kept as acked")
                 }
-                Act::Beat { .. } | Act::MoveLeash { .. } | Act::Redial { .. } | Act::Note(_) => {}
+                Act::MoveLeash { attempt, until } => {
+                    let owner = self.owners.get(&self.running[&attempt].shard).expect("only an owner moves a leash");
+                    assert_eq!(until.0, self.connected[owner].0 + LEASH.0, "its owner saw us at another time");
+                    let before = self.leashes.insert(attempt, until.0);
+                    assert!(before.is_none_or(|before| before <= until.0), "a leash became shorter");
+                }
+                Act::Redial { .. } | Act::Identified { .. } | Act::Servers { .. } | Act::Note(_) => {}
+                Act::Owner { shard, server } => assert_eq!(self.owners.get(&shard), Some(&server)),
             }
         }
         assert_eq!(self.session.running() as usize, self.running.len());
@@ -212,10 +269,14 @@ impl World {
         }
     }
 
-    fn hear(&mut self, up: Up) {
-        assert!(self.connected, "said into the void");
+    fn hear(&mut self, at: Server, up: Up) {
+        assert!(self.connected.contains_key(&at), "said into the void");
         match up.body.expect("a message has a body") {
-            up::Body::Reports(reports) => reports.items.iter().for_each(|report| self.hear_report(report)),
+            up::Body::Reports(reports) => {
+                let owned = |report: &link::Report| self.owners.get(&report.shard) == Some(&at);
+                assert!(reports.items.iter().all(owned), "told to somebody who does not own it");
+                reports.items.iter().for_each(|report| self.hear_report(report));
+            }
             up::Body::Answer(answer) => {
                 assert_eq!(answer.term, self.terms[&answer.shard], "answered under a term that is not on disk");
                 for attempt in answer.not_here {
@@ -223,14 +284,18 @@ impl World {
                     assert!(!here, "{attempt} was denied");
                 }
             }
-            up::Body::TermStored(stored) => {
-                assert_eq!(stored.term, self.terms[&stored.shard], "a term that is not on disk");
-                let held: BTreeSet<i64> = stored.held.iter().map(|held| held.attempt).collect();
-                let running = self.running.values().filter(|taken| taken.shard == stored.shard);
-                assert!(running.map(|taken| taken.attempt).all(|attempt| held.contains(&attempt)), "one was denied");
-            }
+            up::Body::TermStored(stored) => self.hear_stored(at, &stored),
+            up::Body::TermsStored(stored) => stored.items.iter().for_each(|stored| self.hear_stored(at, stored)),
             up::Body::Hello(_) | up::Body::Beat(_) => {}
         }
+    }
+
+    fn hear_stored(&self, at: Server, stored: &link::TermStored) {
+        assert_eq!(stored.term, self.terms[&stored.shard], "a term that is not on disk");
+        assert_eq!(self.owners.get(&stored.shard), Some(&at), "told to somebody who does not own it");
+        let held: BTreeSet<i64> = stored.held.iter().map(|held| held.attempt).collect();
+        let running = self.running.values().filter(|taken| taken.shard == stored.shard);
+        assert!(running.map(|taken| taken.attempt).all(|attempt| held.contains(&attempt)), "one was denied");
     }
 
     fn hear_report(&self, report: &link::Report) {
@@ -247,6 +312,8 @@ impl World {
     }
 }
 
+const LEASH: Span = Span::SECOND;
+
 fn profile() -> Profile {
     Profile { slots: 3, ..Profile::default() }
 }
@@ -256,20 +323,21 @@ proptest! {
 
     #[test]
     fn nothing_starts_twice_nothing_is_denied_and_nothing_is_told_before_it_is_kept(
-        steps in prop::collection::vec(step(), 1..120),
+        steps in prop::collection::vec((0..3u32, step()), 1..160),
     ) {
         let mut world = World::new();
-        world.connect();
-        world.perform();
-        for step in steps {
-            world.take(step);
+        for server in 0..3 {
+            world.connect(Server(server));
             world.perform();
         }
-        // In the end everything that ended and was not acknowledged is told on the next stream.
-        world.session.on_disconnected();
+        for (server, step) in steps {
+            world.take(Server(server), step);
+            world.perform();
+        }
+        // In the end everything that ended and was not acknowledged is told to the next owner.
         world.out.clear();
-        world.connect();
-        world.session.flush(&mut world.out);
+        world.connect(Server(9));
+        world.take(Server(9), Step::Greets { terms: vec![(0, 99), (1, 99)] });
         let told: BTreeSet<i64> = world.out.iter().flat_map(reported).collect();
         prop_assert!(world.journal.keys().all(|attempt| told.contains(attempt)));
     }
@@ -277,7 +345,7 @@ proptest! {
 
 fn reported(act: &Act) -> Vec<i64> {
     match act {
-        Act::Send(Up { body: Some(up::Body::Reports(reports)) }) => {
+        Act::Send { up: Up { body: Some(up::Body::Reports(reports)) }, .. } => {
             let ended = reports.items.iter().filter(|report| report.seq == ENDED);
             ended.map(|report| report.attempt).collect()
         }

@@ -13,6 +13,8 @@ pub(super) const AHEAD: i64 = 1_000;
 
 pub(super) struct Talk {
     pub(super) session: Session,
+    /// Who talks, until another is named.
+    pub(super) server: Server,
     now: i64,
     said: String,
 }
@@ -23,7 +25,7 @@ pub(super) fn talk() -> Talk {
 
 pub(super) fn restarted(recovered: Recovered) -> Talk {
     let profile = Profile { name: "a".into(), slots: 2, ..Profile::default() };
-    Talk { session: Session::new(profile, recovered), now: 0, said: String::new() }
+    Talk { session: Session::new(profile, recovered), server: Server(1), now: 0, said: String::new() }
 }
 
 /// A connected agent that knows a task of each kind, with the talk so far left out.
@@ -45,12 +47,20 @@ impl Talk {
         tell(&mut self.session, now, &mut out);
         self.session.flush(&mut out);
         writeln!(self.said, "{title}").unwrap();
-        out.iter().for_each(|act| writeln!(self.said, "  {}", show(act)).unwrap());
+        out.iter().filter_map(show).for_each(|act| writeln!(self.said, "  {act}").unwrap());
+        self
+    }
+
+    /// What follows comes from this server.
+    pub(super) fn by(mut self, server: u32) -> Talk {
+        self.server = Server(server);
+        writeln!(self.said, "server {server}:").unwrap();
         self
     }
 
     fn down(self, title: String, body: down::Body) -> Talk {
-        self.step(title, |session, now, out| session.on_down(now, Down { body: Some(body) }, out))
+        let from = self.server;
+        self.step(title, |session, now, out| session.on_down(from, now, Down { body: Some(body) }, out))
     }
 
     pub(super) fn at(mut self, now: i64) -> Talk {
@@ -61,17 +71,25 @@ impl Talk {
 
     pub(super) fn connect(self) -> Talk {
         let now = self.now + AHEAD;
-        let welcome = link::Welcome { protocol: link::PROTOCOL, now, beat_every_ms: 1_000, version: String::new() };
-        self.step("connect".into(), |session, now, out| session.on_connected(now, out))
+        let protocol = link::PROTOCOL;
+        let welcome = link::Welcome { protocol, now, beat_every_ms: 1_000, ..link::Welcome::default() };
+        let server = self.server;
+        self.step("connect".into(), |session, now, out| session.on_connected(server, now, out))
             .down("welcome".into(), down::Body::Welcome(welcome))
     }
 
     pub(super) fn cut(self) -> Talk {
-        self.step("cut".into(), |session, _, _| session.on_disconnected())
+        let server = self.server;
+        self.step("cut".into(), |session, _, _| session.on_disconnected(server))
     }
 
     pub(super) fn greet(self, shard: u32, term: i64) -> Talk {
         self.down(format!("greet {shard}={term}"), down::Body::Greet(link::Greet { shard, term }))
+    }
+
+    pub(super) fn greets(self, terms: &[(u32, i64)]) -> Talk {
+        let items = terms.iter().map(|(shard, term)| link::Greet { shard: *shard, term: *term }).collect();
+        self.down(format!("greet {terms:?}"), down::Body::Greets(link::Greets { items }))
     }
 
     pub(super) fn task(self, version: i64, body: &str) -> Talk {
@@ -138,11 +156,20 @@ pub(super) fn order(attempt: i64, version: i64) -> link::Order {
     link::Order { shard: 1, term: 5, attempt, version, start_by, instance: 9, attempt_no: 1, ..link::Order::default() }
 }
 
-fn show(act: &Act) -> String {
-    match act {
+/// Only what goes to another server than the usual one says to which.
+fn to(server: &Server) -> String {
+    if *server == Server(1) { String::new() } else { format!(" to {}", server.0) }
+}
+
+fn show(act: &Act) -> Option<String> {
+    Some(match act {
         Act::Persist(records) => format!("keep {}", each(records, show_record)),
-        Act::Send(up) => format!("send {}", show_up(up.body.as_ref().expect("a message has a body"))),
-        Act::Beat { sent_at, running } => format!("beat at {} with {running} running", sent_at.0),
+        Act::Send { to: server, up } => {
+            format!("send{} {}", to(server), show_up(up.body.as_ref().expect("a message has a body")))
+        }
+        Act::Beat { to: server, sent_at, running } => {
+            format!("beat{} at {} with {running} running", to(server), sent_at.0)
+        }
         Act::Start(start) => match start.leash_until {
             Some(until) => format!("start {} on a leash until {}", start.order.attempt, until.0),
             None => format!("start {}", start.order.attempt),
@@ -150,9 +177,13 @@ fn show(act: &Act) -> String {
         Act::Stop { attempt, by, grace } => format!("stop {attempt} for {by} within {grace}"),
         Act::MoveLeash { attempt, until } => format!("leash {attempt} until {}", until.0),
         Act::Settled { attempt } => format!("settled {attempt}"),
-        Act::Redial { reason } => format!("redial: {reason}"),
+        Act::Redial { from, reason } => format!("redial{}: {reason}", to(from)),
+        Act::Identified { at, server } => format!("way {} leads to server {server}", at.0),
+        Act::Servers { endpoints, .. } => format!("servers {endpoints:?}"),
+        // Follows from every greeting, and is told where it matters.
+        Act::Owner { .. } => return None,
         Act::Note(note) => format!("note: {note}"),
-    }
+    })
 }
 
 fn show_record(record: &Record) -> String {
@@ -174,10 +205,13 @@ fn show_up(body: &up::Body) -> String {
         up::Body::Answer(answer) => {
             format!("here [{}], not here {:?}, under {}", each(&answer.here, show_held), answer.not_here, answer.term)
         }
-        up::Body::TermStored(stored) => {
-            format!("stored {}={}, holding [{}]", stored.shard, stored.term, each(&stored.held, show_held))
-        }
+        up::Body::TermStored(stored) => show_stored(stored),
+        up::Body::TermsStored(stored) => each(&stored.items, show_stored),
     }
+}
+
+fn show_stored(stored: &link::TermStored) -> String {
+    format!("stored {}={}, holding [{}]", stored.shard, stored.term, each(&stored.held, show_held))
 }
 
 fn show_held(held: &link::Held) -> String {
