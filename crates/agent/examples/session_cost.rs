@@ -33,7 +33,7 @@ fn main() {
     for batch in &batches {
         let down = Down::decode(&batch[..]).expect("just encoded");
         session.on_down(server, now, down, &mut acts);
-        session.flush(&mut acts);
+        session.flush(now, &mut acts);
         let reports = perform(&mut acts, &mut spool);
         sent += reports.len();
         let acks = reports.iter().map(|attempt| Ack { attempt: *attempt, seq: 2 }).collect();

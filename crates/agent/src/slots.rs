@@ -1,4 +1,4 @@
-//! How many tasks run at once. A server never orders more than that; if one does, the agent says no.
+//! How many tasks run at once. What is ordered beyond that waits.
 
 #[derive(Debug)]
 pub(crate) struct Slots {

@@ -157,7 +157,7 @@ impl AgentNode {
         let Some(mut session) = self.session.take() else { return Ok(Vec::new()) };
         let mut acts = Vec::new();
         tell(&mut session, Now::both(now), &mut acts);
-        session.flush(&mut acts);
+        session.flush(Now::both(now), &mut acts);
         let mut ups = Vec::new();
         for act in acts {
             self.act(act, &mut session, now, die, checker, &mut ups)?;

@@ -89,7 +89,7 @@ impl Agent {
 
     pub(super) async fn run(mut self, mut servers: Servers, stop: CancellationToken) -> Result<(), AgentError> {
         loop {
-            self.session.flush(&mut self.acts);
+            self.session.flush(clock::now(), &mut self.acts);
             self.perform(&mut servers)?;
             let tick = self.session.next_tick().map(clock::until);
             let sleep = async {

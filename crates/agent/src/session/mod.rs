@@ -11,6 +11,7 @@ mod owners;
 mod server_clock;
 #[cfg(test)]
 mod tests;
+mod waiting;
 
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
@@ -45,6 +46,9 @@ pub struct Session {
     owners: BTreeMap<u32, Server>,
     runs: BTreeMap<i64, Run>,
     slots: Slots,
+    /// Orders that found no slot, in the order in which they came. Only in memory: what an agent forgets here when it is
+    /// killed never ran, and is not among what it holds at the next greeting, so that it is ordered again.
+    waiting: VecDeque<Box<StartOrder>>,
     outbox: Outbox,
     graves: Graves,
     /// Attempts to be reported as started, by when.
@@ -72,6 +76,8 @@ struct Run {
     shard: u32,
     until: Timestamp,
     leash: Option<Leash>,
+    /// False while it waits for a slot.
+    begun: bool,
     started_at: Option<Timestamp>,
     told: Told,
 }
@@ -91,7 +97,7 @@ impl Run {
         let until = at + leash.span;
         if leash.until.is_none_or(|before| before < until) {
             leash.until = Some(until);
-            out.push(Act::MoveLeash { attempt, until });
+            out.extend(self.begun.then_some(Act::MoveLeash { attempt, until }));
         }
     }
 }
@@ -112,7 +118,7 @@ impl Session {
         let adopt = |taken: Taken| {
             let Taken { attempt, shard, until, started_at, leash } = taken;
             let leash = leash.map(|span| Leash { span, until: None });
-            (attempt, Run { shard, until, leash, started_at, told: Told::Nothing })
+            (attempt, Run { shard, until, leash, begun: true, started_at, told: Told::Nothing })
         };
         let runs: BTreeMap<i64, Run> = recovered.running.into_iter().map(adopt).collect();
         Session {
@@ -123,6 +129,7 @@ impl Session {
             terms: recovered.terms.into_iter().collect(),
             owners: BTreeMap::new(),
             runs,
+            waiting: VecDeque::new(),
             outbox: Outbox::recover(recovered.unacked),
             graves,
             lasting: VecDeque::new(),
@@ -207,7 +214,7 @@ impl Session {
                 self.outbox.push_passing(started(attempt, run));
             }
         }
-        let running = self.slots.used();
+        let running = self.slots.used() + self.waiting.len() as u32;
         for (to, stream) in &mut self.streams {
             if stream.next_beat.is_some_and(|at| at <= now.steady) {
                 stream.next_beat = Some(now.steady + stream.beat_every);
@@ -228,8 +235,10 @@ impl Session {
         lasting.into_iter().chain(beat).min()
     }
 
-    /// Gives out the reports of everything told since the last time: to be called once after a few inputs.
-    pub fn flush(&mut self, out: &mut Vec<Act>) {
+    /// Starts what can be started, and gives out the reports of everything told since the last time: to be called once
+    /// after a few inputs.
+    pub fn flush(&mut self, now: Now, out: &mut Vec<Act>) {
+        self.start_waiting(now, out);
         self.outbox.flush(&self.owners, out);
     }
 
@@ -240,6 +249,11 @@ impl Session {
 
     pub fn running(&self) -> u32 {
         self.slots.used()
+    }
+
+    /// Orders that wait for a slot.
+    pub fn waiting(&self) -> usize {
+        self.waiting.len()
     }
 
     fn on_acks(&mut self, acks: Vec<link::Ack>, out: &mut Vec<Act>) {
@@ -260,7 +274,7 @@ impl Session {
             }
         }
         // An acknowledged ending may still wait to be written, if the server knew it from an earlier stream.
-        self.flush(out);
+        self.outbox.flush(&self.owners, out);
         if !journalled.is_empty() {
             out.push(Act::Persist(vec![Record::Acked(journalled)]));
         }

@@ -4,6 +4,7 @@ use model::{Outcome, Span, Timestamp, Usage, Verdict};
 use wire::link;
 use wire::task::{TaskBody, TaskKind};
 
+use super::waiting::WAITING_MAX;
 use super::{Act, Graves, Kept, Leash, Note, Now, Run, Server, Session, StartOrder, Task, Told};
 
 /// An attempt stopped before it came is remembered for this long.
@@ -52,9 +53,10 @@ impl Session {
                 let heard = self.stream_mut(from).heard;
                 let leash = order.leash_us.map(Span);
                 let leash = leash.map(|span| Leash { span, until: heard.map(|heard| heard + span) });
-                self.runs.insert(attempt, Run { shard, until, leash, started_at: None, told: Told::Nothing });
-                let leash_until = leash.and_then(|leash| leash.until);
-                out.push(Act::Start(Box::new(StartOrder { order, task: start, leash_until, until })));
+                let run = Run { shard, until, leash, begun: false, started_at: None, told: Told::Nothing };
+                self.runs.insert(attempt, run);
+                self.waiting.push_back(Box::new(StartOrder { order, task: start, leash_until: None, until }));
+                self.start_waiting(now, out);
             }
             Ok(None) => self.end(attempt, shard, until, ended_at_once(now.wall), Kept::Journal),
             Err(Refusal { verdict, why }) => {
@@ -96,8 +98,8 @@ impl Session {
             return Ok(None);
         }
         let task = task.clone();
-        if !self.slots.take() {
-            return Err(undelivered("all slots of the agent are in use"));
+        if self.waiting.len() >= WAITING_MAX {
+            return Err(undelivered("all slots of the agent are in use, and as many orders wait for one as it keeps"));
         }
         Ok(Some(task))
     }
@@ -113,6 +115,9 @@ impl Session {
     }
 
     pub(super) fn on_stop(&mut self, from: Server, now: Now, stop: link::Stop, out: &mut Vec<Act>) {
+        if self.stop_waiting(now, &stop) {
+            return;
+        }
         let link::Stop { attempt, by, grace_us, shard } = stop;
         if self.runs.contains_key(&attempt) {
             return out.push(Act::Stop { attempt, by, grace: Span(grace_us) });

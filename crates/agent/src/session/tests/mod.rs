@@ -1,6 +1,7 @@
 //! Conversations with a server, written as data: what the session is told, and below it what it asks for.
 
 mod servers;
+mod slots;
 mod storm;
 mod talk;
 
@@ -258,28 +259,6 @@ fn ended_attempts_are_forgotten_when_no_order_of_them_can_come() {
 }
 
 #[test]
-fn more_orders_than_slots_are_refused() {
-    working().order(1, 2).order(2, 2).order(3, 2).order(4, 1).ended(1).order(5, 2).check(expect![[r#"
-        order 1 of task 2
-          start 1
-        order 2 of task 2
-          start 2
-        order 3 of task 2
-          note: attempt 3 was not started: all slots of the agent are in use
-          keep 3#2 of 1 Undelivered (all slots of the agent are in use) until 70001000
-          send 3#2 of 1 Undelivered (all slots of the agent are in use)
-        order 4 of task 1
-          keep 4#2 of 1 Succeeded until 70001000
-          send 4#2 of 1 Succeeded
-        1 exits
-          keep 1#2 of 1 Failed until 70001000
-          send 1#2 of 1 Failed
-        order 5 of task 2
-          start 5
-    "#]]);
-}
-
-#[test]
 fn tasks_belong_to_their_stream() {
     working().task(3, "{}").order(7, 3).cut().connect().greet(1, 5).order(8, 2).check(expect![[r#"
         task 3
@@ -410,7 +389,7 @@ fn many_reports_travel_in_messages_of_a_bounded_size() {
     session.on_connected(Server(1), now, &mut out);
     let greet = down::Body::Greet(link::Greet { shard: 1, term: 5 });
     session.on_down(Server(1), now, Down { body: Some(greet) }, &mut out);
-    session.flush(&mut out);
+    session.flush(now, &mut out);
     let sizes: Vec<usize> = out
         .iter()
         .filter_map(|act| match act {

@@ -45,18 +45,8 @@ fn reports_go_to_whoever_owns_the_shard() {
 
 #[test]
 fn what_has_no_owner_waits_for_one() {
-    working()
-        .order(7, 2)
-        .by(2)
-        .connect()
-        .greet(1, 4)
-        .by(1)
-        .cut()
-        .ended(7)
-        .by(2)
-        .greet(1, 6)
-        .ack(7, 2)
-        .check(expect![[r#"
+    working().order(7, 2).by(2).connect().greet(1, 4).by(1).cut().ended(7).by(2).greet(1, 6).ack(7, 2).check(expect![
+        [r#"
             order 7 of task 2
               start 7
             server 2:
@@ -77,22 +67,14 @@ fn what_has_no_owner_waits_for_one() {
             ack 7#2
               keep acked [7]
               settled 7
-        "#]]);
+        "#]
+    ]);
 }
 
 #[test]
 fn the_owner_before_is_not_told_what_comes_after() {
-    working()
-        .order(7, 2)
-        .by(2)
-        .connect()
-        .greet(1, 6)
-        .by(1)
-        .greet(1, 5)
-        .query(5, &[7])
-        .order(9, 2)
-        .ended(7)
-        .check(expect![[r#"
+    working().order(7, 2).by(2).connect().greet(1, 6).by(1).greet(1, 5).query(5, &[7]).order(9, 2).ended(7).check(
+        expect![[r#"
             order 7 of task 2
               start 7
             server 2:
@@ -115,7 +97,8 @@ fn the_owner_before_is_not_told_what_comes_after() {
             7 exits
               keep 7#2 of 1 Failed until 70001000
               send to 2 7#2 of 1 Failed
-        "#]]);
+        "#]],
+    );
 }
 
 #[test]

@@ -87,6 +87,8 @@ struct World {
     journal: BTreeMap<i64, Ending>,
     acked: BTreeMap<i64, Timestamp>,
     running: BTreeMap<i64, Taken>,
+    /// Held, and not started: whose they are.
+    waiting: BTreeMap<i64, u32>,
     ever_started: BTreeSet<i64>,
     out: Vec<Act>,
 }
@@ -103,6 +105,7 @@ impl World {
             journal: BTreeMap::new(),
             acked: BTreeMap::new(),
             running: BTreeMap::new(),
+            waiting: BTreeMap::new(),
             ever_started: BTreeSet::new(),
             out: Vec::new(),
         }
@@ -147,7 +150,11 @@ impl World {
                 let leash_us = (attempt % 2 == 0).then_some(LEASH.0);
                 let order = link::Order { attempt, shard, term, version, start_by, leash_us, ..link::Order::default() };
                 self.claim(from, shard, term);
+                let before = self.session.waiting();
                 self.down(from, down::Body::Orders(link::Orders { items: vec![order] }));
+                if self.session.waiting() > before {
+                    assert!(self.waiting.insert(attempt, shard).is_none(), "{attempt} was taken twice");
+                }
             }
             Step::Stop { attempt, shard } => {
                 self.down(from, down::Body::Stop(link::Stop { attempt, by: "li".into(), grace_us: 0, shard }));
@@ -196,7 +203,7 @@ impl World {
             Step::Connect => self.connect(from),
             Step::Kill => self.kill(),
         }
-        self.session.flush(&mut self.out);
+        self.session.flush(Now::both(Timestamp(self.now)), &mut self.out);
     }
 
     fn kill(&mut self) {
@@ -207,6 +214,8 @@ impl World {
             graves: self.acked.iter().map(|(attempt, until)| (*attempt, *until)).collect(),
             rebooted: false,
         };
+        // What waited is forgotten and may be ordered again.
+        self.waiting.clear();
         self.session = Session::new(profile(), recovered);
         self.connected.clear();
         self.owners.clear();
@@ -224,8 +233,11 @@ impl World {
                 Act::Start(start) => {
                     let order = &start.order;
                     assert!(self.ever_started.insert(order.attempt), "{} was started twice", order.attempt);
-                    assert_eq!(order.term, self.terms[&order.shard], "started under a term that is not on disk");
-                    assert!(order.start_by >= self.now, "started too late");
+                    let waited = self.waiting.remove(&order.attempt).is_some();
+                    assert!(order.term <= self.terms[&order.shard], "started under a term that is not on disk");
+                    assert!(waited || order.term == self.terms[&order.shard], "started under a term that is past");
+                    assert!(waited || order.start_by >= self.now, "started too late");
+                    assert!(start.leash_until.is_none_or(|until| until.0 >= self.now), "started beyond its leash");
                     assert!(self.running.len() < profile().slots as usize, "more run than there are slots");
                     let (attempt, shard, until) = (order.attempt, order.shard, start.until);
                     let leash = order.leash_us.map(Span);
@@ -248,6 +260,9 @@ impl World {
             }
         }
         assert_eq!(self.session.running() as usize, self.running.len());
+        assert_eq!(self.session.waiting(), self.waiting.len());
+        let slots = profile().slots as usize;
+        assert!(self.waiting.is_empty() || self.running.len() >= slots, "some wait though a slot is free");
     }
 
     fn keep(&mut self, record: Record) {
@@ -258,6 +273,7 @@ impl World {
             Record::Ended(ending) => {
                 let attempt = ending.report.attempt;
                 assert!(!self.running.contains_key(&attempt), "{attempt} still runs");
+                self.waiting.remove(&attempt);
                 self.journal.insert(attempt, ending);
             }
             Record::Acked(attempts) => {
@@ -281,7 +297,7 @@ impl World {
                 assert_eq!(answer.term, self.terms[&answer.shard], "answered under a term that is not on disk");
                 for attempt in answer.not_here {
                     let here = self.running.contains_key(&attempt) || self.journal.contains_key(&attempt);
-                    assert!(!here, "{attempt} was denied");
+                    assert!(!here && !self.waiting.contains_key(&attempt), "{attempt} was denied");
                 }
             }
             up::Body::TermStored(stored) => self.hear_stored(at, &stored),
@@ -294,8 +310,9 @@ impl World {
         assert_eq!(stored.term, self.terms[&stored.shard], "a term that is not on disk");
         assert_eq!(self.owners.get(&stored.shard), Some(&at), "told to somebody who does not own it");
         let held: BTreeSet<i64> = stored.held.iter().map(|held| held.attempt).collect();
-        let running = self.running.values().filter(|taken| taken.shard == stored.shard);
-        assert!(running.map(|taken| taken.attempt).all(|attempt| held.contains(&attempt)), "one was denied");
+        let running = self.running.values().map(|taken| (taken.attempt, taken.shard));
+        let mut here = running.chain(self.waiting.iter().map(|(attempt, shard)| (*attempt, *shard)));
+        assert!(here.all(|(attempt, shard)| shard != stored.shard || held.contains(&attempt)), "one was denied");
     }
 
     fn hear_report(&self, report: &link::Report) {

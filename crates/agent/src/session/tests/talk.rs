@@ -45,7 +45,7 @@ impl Talk {
         let mut out = Vec::new();
         let now = self.now();
         tell(&mut self.session, now, &mut out);
-        self.session.flush(&mut out);
+        self.session.flush(now, &mut out);
         writeln!(self.said, "{title}").unwrap();
         out.iter().filter_map(show).for_each(|act| writeln!(self.said, "  {act}").unwrap());
         self
@@ -143,6 +143,13 @@ impl Talk {
             usage: Usage::default(),
         };
         self.step(format!("{attempt} exits"), |session, _, _| session.on_ended(attempt, outcome))
+    }
+
+    /// Only what the last step said.
+    pub(super) fn last(mut self, expected: Expect) -> Talk {
+        let begin = self.said.rfind("\nquery").map_or(0, |at| at + 1);
+        self.said.drain(..begin);
+        self.check(expected)
     }
 
     pub(super) fn check(self, expected: Expect) -> Talk {
