@@ -137,15 +137,15 @@ class Duly:
                     except OSError:
                         pass
 
-    def join_agent(self, name: str, *more) -> subprocess.Popen:
+    def join_agent(self, name: str, *more, server: str | None = None) -> subprocess.Popen:
         """One more agent on this machine, in a directory of its own, with a one-time token of its own."""
         home = self.root / "data-agents" / name
         home.mkdir(parents=True, exist_ok=True)
         token = self.root / f"join-{name}"
         if not token.exists():
             token.write_text(self.json("join-token")["token"])
-        command = [BIN, "agent", "--data", home, "--server", (self.data / "agent-endpoint").read_text(), "--name", name,
-                   "--join-token-file", token, *more]
+        command = [BIN, "agent", "--data", home, "--server", server or (self.data / "agent-endpoint").read_text(),
+                   "--name", name, "--join-token-file", token, *more]
         log = open(self.root / f"agent-{name}.log", "ab")
         return subprocess.Popen([str(word) for word in command], stdout=log, stderr=log, env=self.env, start_new_session=True)
 

@@ -46,9 +46,15 @@ pub(crate) struct ServerOptions {
     /// Where people and programs come in; loopback only until set-up is done.
     #[arg(long, env = "DULY_LISTEN", default_value = "127.0.0.1:7070")]
     pub listen: SocketAddr,
-    /// Where agents dial in; loopback only. Port 0 takes a free one.
+    /// Where agents dial in; loopback only without --agent-tls. Port 0 takes a free one.
     #[arg(long, default_value = "127.0.0.1:0")]
     pub agent_listen: SocketAddr,
+    /// The host (or host:port) by which agents elsewhere reach it, if that is not the address it listens on.
+    #[arg(long, value_name = "HOST")]
+    pub agent_address: Option<String>,
+    /// Speak TLS with agents. Certificates are made by the server; join tokens carry what agents know it by.
+    #[arg(long)]
+    pub agent_tls: bool,
     /// Days of history kept.
     #[arg(long, default_value_t = 90)]
     pub keep_history_days: u64,

@@ -63,6 +63,8 @@ fn config(options: ServerOptions, local_agent: Option<LocalAgent>) -> Result<Ser
     Ok(ServerConfig {
         listen: options.listen,
         agent_listen: options.agent_listen,
+        agent_address: options.agent_address,
+        agent_tls: options.agent_tls,
         keep_history: days(options.keep_history_days),
         keep_logs: days(options.keep_logs_days),
         store: options.store,

@@ -11,10 +11,12 @@ use store::{Reads, StoreError};
 use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
+use tonic::transport::ServerTlsConfig;
 use tonic::transport::server::TcpIncoming;
 use wire::link::link_server::LinkServer;
 
 use crate::access::AccessHandle;
+use crate::agent_port;
 use crate::clock::Clock;
 use crate::config::ServerConfig;
 use crate::doorman::Doorman;
@@ -69,8 +71,10 @@ pub enum ServerError {
         #[source]
         source: std::io::Error,
     },
-    #[error("{0} is not a loopback address; until TLS is set up agents connect on this machine only")]
+    #[error("{0} is not a loopback address; agents connect from elsewhere only over TLS, with --agent-tls")]
     AgentPortOpen(SocketAddr),
+    #[error("cannot secure the agents' port")]
+    AgentTls(#[source] tonic::transport::Error),
     #[error("cannot use {path}")]
     File {
         path: String,
@@ -107,7 +111,7 @@ impl App {
 }
 
 pub async fn start(config: ServerConfig, stop: CancellationToken) -> Result<Running, ServerError> {
-    if !config.agent_listen.ip().is_loopback() {
+    if !config.agent_listen.ip().is_loopback() && !config.agent_tls {
         return Err(ServerError::AgentPortOpen(config.agent_listen));
     }
     config.xxl_tokens.check()?;
@@ -126,7 +130,9 @@ pub async fn start(config: ServerConfig, stop: CancellationToken) -> Result<Runn
 
     let agents = reads.agents(Instant::now() + READ_WITHIN)?;
     executors.begin(started.shard.clone(), started.writer.clone(), agents.clone());
-    let doorman = Arc::new(Doorman::new(access.clone(), started.writer.clone(), agents).await?);
+    let authority = agent_port::authority(&config, &access).await?;
+    let doorman = Doorman::new(access.clone(), started.writer.clone(), agents).await?;
+    let doorman = Arc::new(doorman.vouched_by(authority.clone()));
     let logs_dir = config.data.join("logs");
     let options = LogOptions { allowed: log_rights(Arc::clone(&reads)), ..LogOptions::default() };
     let logs = LogStore::open(&logs_dir, options).map_err(|source| file_error(&logs_dir, source))?;
@@ -151,17 +157,26 @@ pub async fn start(config: ServerConfig, stop: CancellationToken) -> Result<Runn
         stop,
         _lock: lock,
     });
-    let agent_endpoint = publish(&app, AGENT_ENDPOINT, &agent_listener)?;
-    let url = publish(&app, SERVER_URL, &listener)?;
-    let tasks = spawn_all(&app, listener, agent_listener);
+    let agent_tls = authority.as_ref().map(|authority| agent_port::tls(&app.config, authority)).transpose()?;
+    let agent_server = agent_server(agent_tls)?;
+    agent_port::publish_authority(&app.config.data, authority.as_deref())
+        .map_err(|source| file_error(&app.config.data.join(agent_port::AUTHORITY_FILE), source))?;
+    let agent_endpoint = publish(&app, AGENT_ENDPOINT, &agent_listener, agent_port::local_endpoint)?;
+    let url = publish(&app, SERVER_URL, &listener, |_, address| format!("http://{address}"))?;
+    let tasks = spawn_all(&app, listener, agent_listener, agent_server);
     Ok(Running { app, url, agent_endpoint, ended: started.ended, tasks })
 }
 
 /// Every long-lived task of the server, by name.
-fn spawn_all(app: &Arc<App>, listener: TcpListener, agents: TcpListener) -> TaskTracker {
+fn spawn_all(
+    app: &Arc<App>,
+    listener: TcpListener,
+    agents: TcpListener,
+    agent_server: tonic::transport::Server,
+) -> TaskTracker {
     let tasks = TaskTracker::new();
     tasks.spawn(crate::api::serve(Arc::clone(app), listener));
-    tasks.spawn(serve_agents(Arc::clone(app), agents));
+    tasks.spawn(serve_agents(Arc::clone(app), agents, agent_server));
     tasks.spawn(crate::upkeep::run(Arc::clone(app)));
     tasks.spawn(app.executors.clone().watch(app.stop.clone()));
     if let Some(local) = app.config.local_agent.clone() {
@@ -189,7 +204,17 @@ impl Running {
     }
 }
 
-async fn serve_agents(app: Arc<App>, listener: TcpListener) {
+fn agent_server(tls: Option<ServerTlsConfig>) -> Result<tonic::transport::Server, ServerError> {
+    let server = tonic::transport::Server::builder()
+        .initial_stream_window_size(4 << 20)
+        .initial_connection_window_size(16 << 20);
+    match tls {
+        Some(tls) => server.tls_config(tls).map_err(ServerError::AgentTls),
+        None => Ok(server),
+    }
+}
+
+async fn serve_agents(app: Arc<App>, listener: TcpListener, mut server: tonic::transport::Server) {
     let link = LinkService {
         shard: app.shard.clone(),
         switchboard: app.switchboard.clone(),
@@ -201,11 +226,7 @@ async fn serve_agents(app: Arc<App>, listener: TcpListener) {
     // Set on each connection: the server's own setting is not used for connections handed to it.
     let incoming = TcpIncoming::from(listener).with_nodelay(Some(true));
     let service = LinkServer::new(link).max_decoding_message_size(16 << 20);
-    let server = tonic::transport::Server::builder()
-        .initial_stream_window_size(4 << 20)
-        .initial_connection_window_size(16 << 20)
-        .add_service(service)
-        .serve_with_incoming_shutdown(incoming, app.stop.cancelled());
+    let server = server.add_service(service).serve_with_incoming_shutdown(incoming, app.stop.cancelled());
     // An agent's log stream ends only when the agent hangs up: after the goodbye nobody waits for that.
     let goodbye_said = async {
         app.stop.cancelled().await;
@@ -235,10 +256,15 @@ async fn listen(address: SocketAddr) -> Result<TcpListener, ServerError> {
 }
 
 /// Writes an address where local processes look for it.
-fn publish(app: &App, file: &str, listener: &TcpListener) -> Result<String, ServerError> {
+fn publish(
+    app: &App,
+    file: &str,
+    listener: &TcpListener,
+    name: impl Fn(&ServerConfig, SocketAddr) -> String,
+) -> Result<String, ServerError> {
     let path = app.config.data.join(file);
     let address = listener.local_addr().map_err(|source| file_error(&path, source))?;
-    let url = format!("http://{address}");
+    let url = name(&app.config, address);
     let fresh = path.with_extension("new");
     std::fs::write(&fresh, &url)
         .and_then(|()| std::fs::rename(&fresh, &path))

@@ -13,8 +13,12 @@ pub struct ServerConfig {
     pub data: PathBuf,
     /// Where people and programs come in. Loopback only until set-up is done.
     pub listen: SocketAddr,
-    /// Where agents dial in. Loopback only until there is TLS.
+    /// Where agents dial in. Loopback only without TLS.
     pub agent_listen: SocketAddr,
+    /// The host, and the port if it is another one, under which agents elsewhere reach that.
+    pub agent_address: Option<String>,
+    /// Speak TLS there, with a certificate of the authority in the store.
+    pub agent_tls: bool,
     /// Instances, attempts and gaps are kept this long after their planned day.
     pub keep_history: Duration,
     /// Task output is kept this long.
@@ -51,6 +55,8 @@ impl ServerConfig {
             data,
             listen: SocketAddr::from(([127, 0, 0, 1], 7070)),
             agent_listen: SocketAddr::from(([127, 0, 0, 1], 0)),
+            agent_address: None,
+            agent_tls: false,
             keep_history: Duration::from_secs(90 * 86_400),
             keep_logs: Duration::from_secs(30 * 86_400),
             store: StorePlace::default(),

@@ -14,6 +14,7 @@ use tonic::Status;
 use wire::link::{Hello, JoinReply, JoinRequest};
 
 use crate::access::AccessHandle;
+use crate::authority::Authority;
 use crate::secret;
 use crate::shard::{AskError, ShardHandle, WriterHandle};
 
@@ -24,6 +25,8 @@ pub struct Doorman {
     access: AccessHandle,
     writer: WriterHandle,
     agents: RwLock<BTreeMap<AgentId, Known>>,
+    /// Who vouches for the agents' port, if it speaks TLS.
+    authority: Option<Arc<Authority>>,
     tokens: moka::sync::Cache<SecretHash, Option<Principal>>,
 }
 
@@ -59,10 +62,22 @@ impl Doorman {
             Some((record.id, Known { secret, record: Arc::new(record) }))
         });
         let tokens = moka::sync::Cache::builder().max_capacity(10_000).time_to_live(REMEMBER).build();
-        Ok(Doorman { access, writer, agents: RwLock::new(known.collect()), tokens })
+        Ok(Doorman { access, writer, agents: RwLock::new(known.collect()), authority: None, tokens })
+    }
+
+    pub(crate) fn vouched_by(self, authority: Option<Arc<Authority>>) -> Doorman {
+        Doorman { authority, ..self }
     }
 
     // ---- agents
+
+    /// A join token as it is shown: with what proves the server to the agent, as the rest proves the agent to the server.
+    pub(crate) fn join_text(&self, token: &str) -> String {
+        match &self.authority {
+            Some(authority) => format!("{token}@{}", authority.fingerprint()),
+            None => token.to_string(),
+        }
+    }
 
     /// Trades a one-time token for an identity.
     pub async fn join(&self, request: JoinRequest, shard: &ShardHandle, now: Timestamp) -> Result<JoinReply, Status> {
@@ -92,7 +107,8 @@ impl Doorman {
             kind: AgentKind::Agent,
         };
         self.admit(record, &key, shard).await?;
-        Ok(JoinReply { agent: id.0, secret: key })
+        let ca = self.authority.as_ref().map(|authority| authority.ca_pem().to_string()).unwrap_or_default();
+        Ok(JoinReply { agent: id.0, secret: key, ca })
     }
 
     /// Makes an agent known: its record in the shard, its secret in the store.

@@ -2,6 +2,7 @@
 //! is everything that has a clock, a socket or a thread.
 
 mod access;
+mod agent_port;
 pub mod api;
 pub mod app;
 pub mod authority;
@@ -25,6 +26,7 @@ mod upkeep;
 pub mod verify;
 pub mod xxl;
 
+pub use agent_port::endpoint as agent_endpoint;
 pub use app::{App, Running, ServerError, own_directory, start};
 pub use config::{LocalAgent, ServerConfig};
 pub use lock::DirLock;

@@ -85,6 +85,6 @@ async fn leave_token(app: &App, local: &LocalAgent) -> Result<(), Box<dyn std::e
     };
     app.access.run(move |access| access.put_join_token(&token)).await?;
     let mut file = OpenOptions::new().create(true).truncate(true).write(true).mode(0o600).open(&local.token_file)?;
-    file.write_all(text.as_bytes())?;
+    file.write_all(app.doorman.join_text(&text).as_bytes())?;
     Ok(())
 }

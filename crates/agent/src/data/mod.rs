@@ -127,6 +127,15 @@ impl DataDir {
         keep_for_good(&self.root.join("terms"), text.as_bytes())
     }
 
+    /// Who vouches for the servers (PEM), if they speak TLS.
+    pub fn authority(&self) -> Result<Option<Vec<u8>>, DataError> {
+        read(&self.root.join("ca.pem"))
+    }
+
+    pub fn keep_authority(&self, pem: &str) -> Result<(), DataError> {
+        keep_for_good(&self.root.join("ca.pem"), pem.as_bytes())
+    }
+
     /// Where servers were, as they last said: a way back when none of the configured addresses answers.
     pub fn servers(&self) -> Result<Vec<String>, DataError> {
         let bytes = read(&self.root.join("servers"))?.unwrap_or_default();

@@ -5,12 +5,13 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use tonic::metadata::{Ascii, MetadataValue};
-use tonic::transport::{Channel, Endpoint};
+use tonic::transport::{Certificate, Channel, ClientTlsConfig, Endpoint};
 use tonic::{Request, Status};
 use wire::link::JoinRequest;
 use wire::link::link_client::LinkClient;
 
 use super::config::{AgentConfig, JoinToken, ServerAddress};
+use super::trust;
 use crate::data::{DataDir, DataError, Identity};
 
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
@@ -40,6 +41,32 @@ pub(crate) enum DialError {
         #[source]
         source: tonic::transport::Error,
     },
+    #[error("the server at {address} does not prove to be one of those this agent joined")]
+    Untrusted {
+        address: String,
+        #[source]
+        source: tonic::transport::Error,
+    },
+    #[error("the server at {address} is not the one the join token is for: it is not vouched for by {fingerprint}")]
+    OtherAuthority {
+        address: String,
+        fingerprint: String,
+        #[source]
+        source: std::io::Error,
+    },
+    #[error("cannot ask the server at {address} who vouches for it")]
+    Unlearned {
+        address: String,
+        #[source]
+        source: std::io::Error,
+    },
+    #[error(
+        "the server at {address} speaks TLS and this agent does not know who vouches for it; let it join with a token of \
+         that server, which carries a fingerprint after an @"
+    )]
+    NoAuthority { address: String },
+    #[error("the join token is for a server that speaks TLS; write https:// instead of http:// in {address}")]
+    NotSecure { address: String },
     #[error("this agent has not joined yet and was given no token")]
     NoToken,
     #[error("the server did not let this agent join")]
@@ -91,6 +118,13 @@ impl Dialer {
         let address = self.address.read()?;
         let endpoint = Endpoint::from_shared(address.clone());
         let endpoint = endpoint.map_err(|source| DialError::Address { address: address.clone(), source })?;
+        let endpoint = match self.authority(&address).await? {
+            Some(pem) => {
+                let tls = ClientTlsConfig::new().ca_certificate(Certificate::from_pem(pem));
+                endpoint.tls_config(tls).map_err(|source| DialError::Address { address: address.clone(), source })?
+            }
+            None => endpoint,
+        };
         let endpoint = endpoint
             .connect_timeout(CONNECT_TIMEOUT)
             .tcp_nodelay(true)
@@ -98,7 +132,45 @@ impl Dialer {
             .keep_alive_timeout(KEEP_ALIVE_TIMEOUT)
             .initial_stream_window_size(WINDOW)
             .initial_connection_window_size(WINDOW);
-        endpoint.connect().await.map_err(|source| DialError::Unreachable { address, source })
+        endpoint.connect().await.map_err(|source| {
+            if trust::is_untrusted(&source) {
+                DialError::Untrusted { address, source }
+            } else {
+                DialError::Unreachable { address, source }
+            }
+        })
+    }
+
+    /// Who vouches for the server there; nobody needs to without TLS.
+    async fn authority(&self, address: &str) -> Result<Option<Vec<u8>>, DialError> {
+        let joined = self.data.identity()?.is_some();
+        let token = if joined { None } else { self.token().ok() };
+        let fingerprint = token.as_deref().and_then(|token| trust::split_token(token).1);
+        if !address.starts_with("https://") {
+            // A secret that was meant for a server that proves itself must not go to one that does not.
+            return match fingerprint {
+                Some(_) => Err(DialError::NotSecure { address: address.to_owned() }),
+                None => Ok(None),
+            };
+        }
+        if let Some(kept) = self.data.authority()?.filter(|_| joined) {
+            return Ok(Some(kept));
+        }
+        if let Some(fingerprint) = fingerprint {
+            return trust::learn(address, fingerprint).await.map(Some);
+        }
+        let beside = match &self.address {
+            ServerAddress::Written(path) => trust::beside(path),
+            ServerAddress::Fixed(_) => None,
+        };
+        beside.map(Some).ok_or_else(|| DialError::NoAuthority { address: address.to_owned() })
+    }
+
+    fn token(&self) -> Result<String, DialError> {
+        match self.config.token.as_ref().ok_or(DialError::NoToken)? {
+            JoinToken::Given(token) => Ok(token.clone()),
+            JoinToken::Written(path) => first_line(path),
+        }
     }
 
     async fn join(&self, client: &mut LinkClient<Channel>) -> Result<Identity, DialError> {
@@ -106,13 +178,11 @@ impl Dialer {
         if let Some(identity) = self.data.identity()? {
             return Ok(identity);
         }
-        let token = match self.config.token.as_ref().ok_or(DialError::NoToken)? {
-            JoinToken::Given(token) => token.clone(),
-            JoinToken::Written(path) => first_line(path)?,
-        };
+        let text = self.token()?;
+        let (token, fingerprint) = trust::split_token(&text);
         let profile = self.config.profile.clone();
         let request = JoinRequest {
-            token,
+            token: token.to_owned(),
             name: profile.name,
             pools: profile.pools,
             labels: profile.labels.into_iter().collect(),
@@ -121,6 +191,12 @@ impl Dialer {
         };
         let reply = client.join(request).await.map_err(|status| DialError::NotJoined(Box::new(status)))?.into_inner();
         let identity = Identity { agent: reply.agent, secret: reply.secret };
+        if fingerprint.is_some_and(|fingerprint| !trust::has_fingerprint(reply.ca.as_bytes(), fingerprint)) {
+            return Err(DialError::Secret);
+        }
+        if !reply.ca.is_empty() {
+            self.data.keep_authority(&reply.ca)?;
+        }
         self.data.keep_identity(&identity)?;
         tracing::info!(agent = identity.agent, "joined");
         Ok(identity)

@@ -14,6 +14,7 @@ mod logs;
 mod recover;
 mod servers;
 mod stream;
+mod trust;
 
 use std::path::PathBuf;
 use std::sync::Arc;

@@ -255,7 +255,7 @@ impl Link for Service {
             return Err(Status::permission_denied("no such token"));
         }
         self.shared.joined.lock().unwrap().push(request);
-        Ok(Response::new(JoinReply { agent: 7, secret: "s3cret".into() }))
+        Ok(Response::new(JoinReply { agent: 7, secret: "s3cret".into(), ca: String::new() }))
     }
 
     async fn session(&self, request: Request<Streaming<Up>>) -> Result<Response<Downs<Down>>, Status> {

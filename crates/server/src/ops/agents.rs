@@ -122,7 +122,7 @@ impl Desk {
         };
         let expires_at = token.expires_at.into();
         self.access.run(move |access| access.put_join_token(&token)).await?;
-        Ok(JoinTokenView { token: text, expires_at })
+        Ok(JoinTokenView { token: self.doorman.join_text(&text), expires_at })
     }
 
     /// Pools that have agents or a limit: there is nothing else to a pool.
