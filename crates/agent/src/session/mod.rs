@@ -166,6 +166,7 @@ impl Session {
             Some(down::Body::Welcome(welcome)) => self.on_welcome(from, now, welcome, out),
             Some(down::Body::Greet(greet)) => self.on_greet(from, greet, out),
             Some(down::Body::Greets(greets)) => self.on_greets(from, greets, out),
+            Some(down::Body::Released(released)) => self.on_released(from, &released.shards),
             Some(down::Body::Servers(servers)) => {
                 out.push(Act::Servers { by: from, endpoints: servers.endpoints });
             }

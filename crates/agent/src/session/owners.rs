@@ -87,6 +87,12 @@ impl Session {
         }
     }
 
+    /// A server that is cut off from the others may still be there for us: it must not keep alive what its successor counts
+    /// as lost.
+    pub(super) fn on_released(&mut self, from: Server, shards: &[u32]) {
+        self.owners.retain(|shard, owner| *owner != from || !shards.contains(shard));
+    }
+
     pub(super) fn on_query(&mut self, from: Server, query: link::Query, out: &mut Vec<Act>) {
         let link::Query { shard, term, attempts } = query;
         // Whoever asks under an old term must hear neither yes nor no.

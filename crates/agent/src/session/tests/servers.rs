@@ -195,3 +195,33 @@ fn a_new_owner_that_heard_less_of_us_shortens_no_leash() {
               leash 7 until 5000000
         "#]]);
 }
+
+#[test]
+fn a_server_that_released_a_shard_keeps_nothing_of_it_alive() {
+    let leashed = vec![link::Order { leash_us: Some(3_000_000), ..order(7, 2) }];
+    working()
+        .greet(2, 1)
+        .orders("7 on a leash", leashed)
+        .released(&[1])
+        .at(1_000_000)
+        .beat_seen(1_000_000)
+        .ended(7)
+        .greet(1, 7)
+        .check(expect![[r#"
+            greet 2=1
+              keep term 2=1
+              send stored 2=1, holding []
+            order 7 on a leash
+              start 7 on a leash until 3000000
+            released [1]
+            at 1000000
+              beat at 1000000 with 1 running
+            beat of 1000000 seen
+            7 exits
+              keep 7#2 of 1 Failed until 70001000
+            greet 1=7
+              keep term 1=7
+              send stored 1=7, holding [7 since 1000000]
+              send 7#2 of 1 Failed
+        "#]]);
+}

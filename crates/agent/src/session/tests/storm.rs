@@ -33,6 +33,9 @@ enum Step {
     Greets {
         terms: Vec<(u32, i64)>,
     },
+    Released {
+        shard: u32,
+    },
     /// The last heartbeat sent there was seen.
     BeatSeen,
     Ack {
@@ -62,6 +65,7 @@ fn step() -> impl Strategy<Value = Step> {
         2 => (shard.clone(), term.clone(), prop::collection::vec(attempt.clone(), 0..4))
             .prop_map(|(shard, term, attempts)| Step::Query { shard, term, attempts }),
         2 => (shard.clone(), term.clone()).prop_map(|(shard, term)| Step::Greet { shard, term }),
+        1 => shard.clone().prop_map(|shard| Step::Released { shard }),
         1 => prop::collection::vec((shard, term), 0..3).prop_map(|terms| Step::Greets { terms }),
         2 => Just(Step::BeatSeen),
         3 => attempt.clone().prop_map(|attempt| Step::Ack { attempt }),
@@ -173,6 +177,10 @@ impl World {
                 terms.iter().for_each(|(shard, term)| self.claim(from, *shard, *term));
                 let items = terms.into_iter().map(|(shard, term)| link::Greet { shard, term }).collect();
                 self.down(from, down::Body::Greets(link::Greets { items }));
+            }
+            Step::Released { shard } => {
+                self.owners.retain(|of, owner| *of != shard || *owner != from);
+                self.down(from, down::Body::Released(link::Released { shards: vec![shard] }));
             }
             Step::BeatSeen => {
                 if let Some((heard, Some(beat))) = self.connected.get_mut(&from) {

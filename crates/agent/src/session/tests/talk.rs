@@ -92,6 +92,11 @@ impl Talk {
         self.down(format!("greet {terms:?}"), down::Body::Greets(link::Greets { items }))
     }
 
+    pub(super) fn released(self, shards: &[u32]) -> Talk {
+        let shards = shards.to_vec();
+        self.down(format!("released {shards:?}"), down::Body::Released(link::Released { shards }))
+    }
+
     pub(super) fn task(self, version: i64, body: &str) -> Talk {
         let body = body.as_bytes().to_vec().into();
         let task = link::Task { version, job: 1, job_name: "job".into(), body };
