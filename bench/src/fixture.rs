@@ -4,8 +4,8 @@
 use std::collections::HashMap;
 use std::path::Path;
 
+use engine::Row;
 use engine::change::{Change, Commit, Created, Ended};
-use engine::{BLOCK, Row};
 use model::{
     Actor, AttemptId, Batch, Cause, ContentId, Ending, Failure, InstanceId, JobId, JobMode, JobRecord, Outcome, Part,
     ShardId, Span, State, TenantId, Term, Timestamp, Usage, Verdict, VersionId,
@@ -16,6 +16,8 @@ use wire::job::JobBody;
 
 use crate::measure;
 
+/// A fixture is made by one owner that uses all it takes.
+const IDS_AT_ONCE: i64 = 1 << 20;
 const SHARD: ShardId = ShardId(0);
 /// Changes of one commit.
 const CHANGES_MAX: usize = 10_000;
@@ -154,7 +156,7 @@ impl Fixture {
 
     fn id(&mut self) -> anyhow::Result<i64> {
         if self.ids.is_empty() {
-            self.ids = self.store.take_ids(BLOCK)?;
+            self.ids = self.store.take_ids(Some(ShardId(0)), IDS_AT_ONCE)?;
         }
         self.ids.next().ok_or_else(|| anyhow::anyhow!("an empty block of ids"))
     }

@@ -68,7 +68,6 @@ def test_everything_is_there_after_the_move(embedded, database):
     assert again.returncode != 0, "there is nothing left to move"
 
 
-@pytest.mark.xfail(reason="a server owns one of the shards only, until servers share them", strict=False)
 def test_it_goes_on_where_it_stood(embedded, database):
     duly = embedded
     assert duly.stop_politely() == 0

@@ -7,6 +7,7 @@
 mod access;
 mod agents;
 mod apply;
+mod cluster;
 mod doctor;
 mod examples;
 mod failure;
@@ -74,6 +75,9 @@ pub enum Commands {
     Pool(agents::PoolCommand),
     /// Make a token with which one agent joins.
     JoinToken(agents::JoinTokenArgs),
+    /// Servers of the installation: status, drain, undrain, weight, forget.
+    #[command(subcommand)]
+    Cluster(cluster::ClusterCommand),
     /// API tokens: list, create, revoke.
     #[command(subcommand)]
     Token(access::TokenCommand),
@@ -168,6 +172,7 @@ async fn dispatch(command: Commands, options: ClientOptions, out: &Out) -> Done 
         Commands::Next(args) => session.next(args).await,
         Commands::Preview(args) => session.preview(args).await,
         Commands::Agents(command) => session.agents(command).await,
+        Commands::Cluster(command) => session.cluster(command).await,
         Commands::Pool(command) => session.pool(command).await,
         Commands::JoinToken(args) => session.join_token(args).await,
         Commands::Token(command) => session.token(command).await,

@@ -3,11 +3,11 @@
 use reqwest::Response;
 use serde_json::Value;
 use wire::api::{
-    AgentView, ApplyBody, AttemptView, DeleteQuery, HealthView, InstanceQuery, InstanceView, JobQuery, JobVersionView,
-    JobView, JoinTokenBody, JoinTokenView, LimitBody, LogQuery, NextQuery, Page, PlanView, PoolBody, PoolView,
-    PreviewBody, PreviewView, QuarantineView, ReadyView, ReplayBody, ReplayView, ResolveBody, SessionBody, SessionView,
-    SetupBody, SetupView, StatsQuery, StatsView, TokenBody, TokenCreatedView, TokenView, TriggerBody, VerifyQuery,
-    VerifyView, VersionView, WhyView, XxlTokenBody, XxlTokenCreatedView, XxlTokenView,
+    AgentView, ApplyBody, AttemptView, ClusterView, DeleteQuery, HealthView, InstanceQuery, InstanceView, JobQuery,
+    JobVersionView, JobView, JoinTokenBody, JoinTokenView, LimitBody, LogQuery, NextQuery, Page, PlanView, PoolBody,
+    PoolView, PreviewBody, PreviewView, QuarantineView, ReadyView, ReplayBody, ReplayView, ResolveBody, SessionBody,
+    SessionView, SetupBody, SetupView, StatsQuery, StatsView, TokenBody, TokenCreatedView, TokenView, TriggerBody,
+    VerifyQuery, VerifyView, VersionView, WeightBody, WhyView, XxlTokenBody, XxlTokenCreatedView, XxlTokenView,
 };
 use wire::routes;
 
@@ -166,6 +166,29 @@ impl Client {
 
     pub async fn put_limit(&self, body: &LimitBody) -> Result<LimitBody> {
         self.call(routes::LIMIT_PUT, &[]).body(body).json().await
+    }
+}
+
+/// The servers.
+impl Client {
+    pub async fn cluster(&self) -> Result<ClusterView> {
+        self.call(routes::CLUSTER_SHOW, &[]).json().await
+    }
+
+    pub async fn drain_server(&self, id: i64) -> Result<ClusterView> {
+        self.call(routes::SERVER_DRAIN, &[&id.to_string()]).json().await
+    }
+
+    pub async fn undrain_server(&self, id: i64) -> Result<ClusterView> {
+        self.call(routes::SERVER_UNDRAIN, &[&id.to_string()]).json().await
+    }
+
+    pub async fn weigh_server(&self, id: i64, body: &WeightBody) -> Result<ClusterView> {
+        self.call(routes::SERVER_WEIGHT, &[&id.to_string()]).body(body).json().await
+    }
+
+    pub async fn forget_server(&self, id: i64) -> std::result::Result<(), Error> {
+        self.call(routes::SERVER_FORGET, &[&id.to_string()]).send().await.map(drop)
     }
 }
 

@@ -55,6 +55,22 @@ pub(crate) struct ServerOptions {
     /// Speak TLS with agents. Certificates are made by the server; join tokens carry what agents know it by.
     #[arg(long)]
     pub agent_tls: bool,
+    /// What this server is called among others; this machine's name if absent.
+    #[arg(long, env = "DULY_NAME", help_heading = "Cluster (store in PostgreSQL)")]
+    pub name: Option<String>,
+    /// Where other servers call. Both sides show certificates that Duly makes itself.
+    #[arg(long, default_value = "127.0.0.1:0", help_heading = "Cluster (store in PostgreSQL)")]
+    pub peer_listen: SocketAddr,
+    /// How other servers reach this one, if not where it listens: host, or host:port.
+    #[arg(long, value_name = "HOST[:PORT]", help_heading = "Cluster (store in PostgreSQL)")]
+    pub peer_address: Option<String>,
+    /// How people and programs reach this server, likewise.
+    #[arg(long, value_name = "HOST[:PORT]", help_heading = "Cluster (store in PostgreSQL)")]
+    pub api_address: Option<String>,
+    /// Milliseconds for which what this server owns stays its own without a renewal; the same on every server.
+    #[arg(long, env = "DULY_LEASE_MS", default_value_t = 4_000, value_parser = clap::value_parser!(u64).range(500..=60_000),
+          help_heading = "Cluster (store in PostgreSQL)")]
+    pub lease_ms: u64,
     /// Days of history kept.
     #[arg(long, default_value_t = 90)]
     pub keep_history_days: u64,

@@ -5,15 +5,15 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use model::{
-    AgentId, AgentKind, AgentRecord, AttemptId, Ending, Exclusive, InstanceId, Load, MisfireRule, Outcome, SkipReason,
-    Span, State, Timestamp, Uncertain, Verdict, Why,
+    AgentId, AgentKind, AgentRecord, AttemptId, Ending, Exclusive, InstanceId, Load, MisfireRule, Outcome, ShardId,
+    SkipReason, Span, State, Timestamp, Uncertain, Verdict, Why,
 };
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::alarm::Alarm;
 use crate::change::NoteKind;
 use crate::effect::{Decisions, Effect};
-use crate::input::Held;
+use crate::input::{Held, Roster};
 use crate::jobs::remove_from;
 use crate::open::Phase;
 use crate::shard::Shard;
@@ -91,7 +91,7 @@ impl Shard {
         let id = record.id;
         self.enlist(record);
         self.agents.get_mut(&id).expect("just enlisted").connected = true;
-        self.note(now, None, None, NoteKind::AgentOnline(id), out);
+        self.note_agent(NoteKind::AgentOnline(id), now, out);
         if !self.agents[&id].is_fenced() {
             return self.executor_up(id, now, out);
         }
@@ -111,6 +111,13 @@ impl Shard {
             }
         }
         self.not_here(id, absent, rebooted, now, out);
+    }
+
+    /// Every shard hears it; once is enough to write it down.
+    fn note_agent(&mut self, kind: NoteKind, now: Timestamp, out: &mut Decisions) {
+        if self.id == ShardId(0) {
+            self.note(now, None, None, kind, out);
+        }
     }
 
     /// Whether an effect may still happen. An order that waited for its commit may have been overtaken: its agent went
@@ -233,7 +240,7 @@ impl Shard {
         if !std::mem::take(&mut agent.connected) {
             return;
         }
-        self.note(now, None, None, NoteKind::AgentSilent(id), out);
+        self.note_agent(NoteKind::AgentSilent(id), now, out);
         for instance in self.busy_on(id) {
             self.doubt(instance, "its agent is not connected", now);
         }
@@ -260,6 +267,33 @@ impl Shard {
             self.alarms.clear(at, Alarm::Lost(id, open.attempt));
         }
         open.uncertain.take().is_some()
+    }
+
+    /// What another shard wrote about agents, pools and limits.
+    pub(crate) fn roster(&mut self, roster: &Roster, now: Timestamp, out: &mut Decisions) {
+        let listed: BTreeSet<AgentId> = roster.agents.iter().map(|record| record.id).collect();
+        for id in self.agents.keys().copied().filter(|id| !listed.contains(id)).collect::<Vec<_>>() {
+            self.agent_gone(id, now, out);
+            if self.holds_runs(id) {
+                // It was removed while it had something of ours: it gets nothing more, and is forgotten later.
+                let agent = self.agents.get_mut(&id).expect("just listed");
+                agent.record = Arc::new(AgentRecord { drained: true, ..(*agent.record).clone() });
+            } else {
+                self.remove_agent(id);
+            }
+        }
+        for record in &roster.agents {
+            let mut record = record.clone();
+            // What a connected agent says of itself is newer than what was written when it joined.
+            if let Some(known) = self.agents.get(&record.id).filter(|known| known.connected && known.is_fenced()) {
+                record.slots = known.record.slots;
+                record.version.clone_from(&known.record.version);
+            }
+            self.enlist(Arc::new(record));
+        }
+        self.queues.global_limit = roster.global_limit;
+        self.queues.set_limits(&roster.pools);
+        self.drain_all(now, out);
     }
 
     pub(crate) fn remove_agent(&mut self, id: AgentId) {

@@ -69,6 +69,8 @@ pub enum Input {
         agent: AgentId,
         ordered_before: Timestamp,
     },
+    /// Agents, pools and limits as the first shard's owner wrote them; told to all other shards.
+    Roster(Arc<Roster>),
     /// More numbers to hand out.
     Ids {
         from: i64,
@@ -80,6 +82,14 @@ pub enum Input {
         input: String,
         error: String,
     },
+}
+
+/// What all shards share.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Roster {
+    pub agents: Vec<AgentRecord>,
+    pub pools: Vec<model::PoolRecord>,
+    pub global_limit: Option<u32>,
 }
 
 /// An attempt an agent says it has.

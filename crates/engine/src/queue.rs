@@ -132,6 +132,16 @@ impl Queues {
         self.pools[pool].limit = limit;
     }
 
+    /// The limits of all pools; one that is not named has none.
+    pub(crate) fn set_limits(&mut self, pools: &[PoolRecord]) {
+        for pool in &mut self.pools {
+            pool.limit = None;
+        }
+        for pool in pools {
+            self.set_limit(pool.tenant, &pool.name, pool.limit);
+        }
+    }
+
     /// Agents came, went or changed what they are.
     pub(crate) fn regroup(&mut self, agents: &BTreeMap<AgentId, Agent>) {
         for queue in &mut self.queues {

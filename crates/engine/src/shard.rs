@@ -164,6 +164,7 @@ impl Shard {
             Input::Unanswered { agent, attempt, why } => self.unanswered(agent, attempt, &why, now),
             Input::Asked { attempt, chosen, trail } => self.asked(attempt, chosen, trail, now, out),
             Input::Reconcile { agent, ordered_before } => self.inspect(agent, ordered_before, out),
+            Input::Roster(roster) => self.roster(&roster, now, out),
             Input::Ids { from, until } => self.ids.lend(from, until),
             Input::Quarantine { job, input, error } => self.quarantine(job, input, error, now, out),
         }

@@ -6,7 +6,6 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use model::ShardId;
 use store::{Reads, StoreError};
 use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
@@ -24,8 +23,10 @@ use crate::events::Ring;
 use crate::links::{Exchange, LinkService, Switchboard, Tasks, log_rights};
 use crate::lock::{self, DirLock, LockError};
 use crate::logs::{LogOptions, LogStore};
+use crate::membership::{Joining, Membership, Sockets};
+use crate::peers::{Peers, Port};
 use crate::setup::Setup;
-use crate::shard::{self, ShardHandle, WriterHandle};
+use crate::shard::{End, Lane, Lent, Shards, Surroundings};
 use crate::stores::Opened;
 use crate::xxl::{BadToken, Executors, Tokens};
 
@@ -33,18 +34,22 @@ use crate::xxl::{BadToken, Executors, Tokens};
 pub const AGENT_ENDPOINT: &str = "agent-endpoint";
 /// The file that tells local commands where the server listens.
 pub const SERVER_URL: &str = "server-url";
-/// A server of one machine has one shard.
-pub(crate) const SHARD: ShardId = ShardId(0);
 /// How long agents have to hear that the server stops, and to hang up.
 const GOODBYE: Duration = Duration::from_millis(500);
+/// Messages that may wait for shards, all together; and for each at least.
+const MESSAGES_MAX: usize = 8_192;
+const MESSAGES_MIN: usize = 256;
 /// How long a read for a person may take.
 const READ_WITHIN: Duration = Duration::from_secs(10);
 
 pub struct App {
     pub config: ServerConfig,
     pub clock: Clock,
-    pub shard: ShardHandle,
-    pub writer: WriterHandle,
+    pub shards: Shards,
+    pub writer: Lane,
+    /// None: this server is alone with its store.
+    pub cluster: Option<Membership>,
+    pub peers: Option<Peers>,
     pub access: AccessHandle,
     pub reads: Arc<dyn Reads>,
     pub ring: Arc<Ring>,
@@ -94,7 +99,7 @@ pub struct Running {
     pub app: Arc<App>,
     pub url: String,
     pub agent_endpoint: String,
-    ended: tokio::sync::oneshot::Receiver<String>,
+    ended: tokio::sync::mpsc::UnboundedReceiver<(model::ShardId, End)>,
     tasks: TaskTracker,
 }
 
@@ -116,22 +121,34 @@ pub async fn start(config: ServerConfig, stop: CancellationToken) -> Result<Runn
     }
     config.xxl_tokens.check()?;
     let lock = own_directory(&config.data)?;
-    let Opened { store, reads, access } = config.store.open(&config.data, config.store_cache_mb)?;
+    let Opened { mut stores, reads, access, shared } = config.store.open(&config.data, config.store_cache_mb)?;
     let access = AccessHandle::new(access);
     let (clock, ring, switchboard) = (Clock::new(), Ring::new(), Switchboard::default());
     let tasks = Tasks::new(Arc::clone(&reads));
     let kept = access.run(|access| access.executor_tokens()).await?;
     let tokens = Tokens::new(config.xxl_tokens.clone(), kept);
     let executors = Executors::new(clock.clone(), tokens, config.xxl_pace, tasks.clone());
-    let outlets = Box::new(Exchange { switchboard: switchboard.clone(), executors: executors.clone() });
-    let started = shard::start(store, Arc::clone(&reads), SHARD, clock.clone(), outlets, Arc::clone(&ring))?;
-    let term = started.shard.progress.term.load(std::sync::atomic::Ordering::Relaxed);
-    switchboard.set_term(SHARD, model::Term(term));
+    let count = stores[0].shards();
+    let joining = shared.map(|shared| Joining::new(shared, &config, &mut *stores[0])).transpose()?;
+    let around = Surroundings {
+        reads: Arc::clone(&reads),
+        clock: clock.clone(),
+        outlets: Arc::new(Exchange { switchboard: switchboard.clone(), executors: executors.clone() }),
+        ring: Arc::clone(&ring),
+        tenure: joining.as_ref().map(Joining::tenure),
+        lent: Lent::default(),
+        messages_max: (MESSAGES_MAX / count.max(1) as usize).max(MESSAGES_MIN),
+    };
+    let thread = |source| ServerError::File { path: "a thread".into(), source };
+    let lanes = stores.into_iter().enumerate().map(|(n, store)| Lane::start(store, n));
+    let lanes: Vec<Lane> = lanes.collect::<std::io::Result<_>>().map_err(thread)?;
+    let writer = lanes[0].clone();
+    let (shards, ended) = Shards::new(count, lanes, around);
 
     let agents = reads.agents(Instant::now() + READ_WITHIN)?;
-    executors.begin(started.shard.clone(), started.writer.clone(), agents.clone());
+    executors.begin(shards.clone(), writer.clone(), agents.clone());
     let authority = agent_port::authority(&config, &access).await?;
-    let doorman = Doorman::new(access.clone(), started.writer.clone(), agents).await?;
+    let doorman = Doorman::new(access.clone(), writer.clone(), agents).await?;
     let doorman = Arc::new(doorman.vouched_by(authority.clone()));
     let logs_dir = config.data.join("logs");
     let options = LogOptions { allowed: log_rights(Arc::clone(&reads)), ..LogOptions::default() };
@@ -139,14 +156,29 @@ pub async fn start(config: ServerConfig, stop: CancellationToken) -> Result<Runn
     let setup = Setup::load(&access).await?;
     let listener = listen(allowed_address(config.listen, setup.is_done())).await?;
     let agent_listener = listen(config.agent_listen).await?;
+    let (cluster, peers, port) = match joining {
+        None => {
+            let alone = shards.clone();
+            tokio::task::spawn_blocking(move || alone.own(model::ShardId(0))).await.expect("loading does not panic")?;
+            (None, None, None)
+        }
+        Some(joining) => {
+            let peer_listener = listen(config.peer_listen).await?;
+            let sockets = Sockets { api: &listener, agents: &agent_listener, peers: peer_listener };
+            let joined = joining.join(&config, sockets, &access, &shards, &clock, &stop).await?;
+            (Some(joined.membership), Some(joined.peers), Some(joined.port))
+        }
+    };
     let app = Arc::new(App {
         started_at: clock.now(),
         tasks,
         executors,
         config,
         clock,
-        shard: started.shard,
-        writer: started.writer,
+        shards,
+        writer,
+        cluster,
+        peers,
         access,
         reads,
         ring,
@@ -163,22 +195,29 @@ pub async fn start(config: ServerConfig, stop: CancellationToken) -> Result<Runn
         .map_err(|source| file_error(&app.config.data.join(agent_port::AUTHORITY_FILE), source))?;
     let agent_endpoint = publish(&app, AGENT_ENDPOINT, &agent_listener, agent_port::local_endpoint)?;
     let url = publish(&app, SERVER_URL, &listener, |_, address| format!("http://{address}"))?;
-    let tasks = spawn_all(&app, listener, agent_listener, agent_server);
-    Ok(Running { app, url, agent_endpoint, ended: started.ended, tasks })
+    let doors = Doors { people: listener, agents: agent_listener, agent_server, servers: port };
+    let tasks = spawn_all(&app, doors);
+    Ok(Running { app, url, agent_endpoint, ended, tasks })
+}
+
+/// Where this server is reached.
+struct Doors {
+    people: TcpListener,
+    agents: TcpListener,
+    agent_server: tonic::transport::Server,
+    servers: Option<Port>,
 }
 
 /// Every long-lived task of the server, by name.
-fn spawn_all(
-    app: &Arc<App>,
-    listener: TcpListener,
-    agents: TcpListener,
-    agent_server: tonic::transport::Server,
-) -> TaskTracker {
+fn spawn_all(app: &Arc<App>, doors: Doors) -> TaskTracker {
     let tasks = TaskTracker::new();
-    tasks.spawn(crate::api::serve(Arc::clone(app), listener));
-    tasks.spawn(serve_agents(Arc::clone(app), agents, agent_server));
+    tasks.spawn(crate::api::serve(Arc::clone(app), doors.people, doors.servers));
+    tasks.spawn(serve_agents(Arc::clone(app), doors.agents, doors.agent_server));
     tasks.spawn(crate::upkeep::run(Arc::clone(app)));
     tasks.spawn(app.executors.clone().watch(app.stop.clone()));
+    if app.cluster.is_some() {
+        tasks.spawn(crate::roster::follow(Arc::clone(app)));
+    }
     if let Some(local) = app.config.local_agent.clone() {
         tasks.spawn(crate::supervise::run(Arc::clone(app), local));
     }
@@ -190,13 +229,27 @@ impl Running {
     /// Serves until it is told to stop or the scheduler ends by itself.
     pub async fn wait(self) -> Result<(), ServerError> {
         let Running { app, mut ended, tasks, .. } = self;
-        let failed = tokio::select! {
-            () = app.stop.cancelled() => None,
-            reason = &mut ended => Some(reason.unwrap_or_else(|_| "its thread panicked".into())),
+        let failed = loop {
+            let end = tokio::select! {
+                () = app.stop.cancelled() => break None,
+                end = ended.recv() => end,
+            };
+            match end {
+                Some((_, End::Stopped)) => {}
+                // In a cluster it is found again by the next look at the leases.
+                Some((shard, End::LetGo(why))) if app.cluster.is_some() => {
+                    tracing::warn!(%shard, %why, "a shard was let go");
+                }
+                Some((_, End::LetGo(why) | End::Failed(why))) => break Some(why),
+                None => break Some("nobody runs shards any more".into()),
+            }
         };
         app.stop.cancel();
         app.switchboard.hang_up_all("the server is stopping");
-        app.shard.stop().await;
+        app.shards.let_all_go().await;
+        if let Some(cluster) = &app.cluster {
+            cluster.leave().await;
+        }
         if tokio::time::timeout(Duration::from_secs(5), tasks.wait()).await.is_err() {
             tracing::warn!("some connections did not end in time and are cut");
         }
@@ -216,11 +269,14 @@ fn agent_server(tls: Option<ServerTlsConfig>) -> Result<tonic::transport::Server
 
 async fn serve_agents(app: Arc<App>, listener: TcpListener, mut server: tonic::transport::Server) {
     let link = LinkService {
-        shard: app.shard.clone(),
+        server: app.cluster.as_ref().map_or(0, |cluster| cluster.me.0),
+        shards: app.shards.clone(),
         switchboard: app.switchboard.clone(),
         tasks: app.tasks.clone(),
         clock: app.clock.clone(),
+        tenure: app.cluster.as_ref().map(|cluster| Arc::clone(&cluster.tenure)),
         doorman: Arc::clone(&app.doorman),
+        reads: Arc::clone(&app.reads),
         logs: Arc::clone(&app.logs),
     };
     // Set on each connection: the server's own setting is not used for connections handed to it.

@@ -1,8 +1,8 @@
-//! What time it is for this server: it never goes back. Between looks at the machine's clock it follows the monotonic
-//! one; a jump forward is taken over, a jump back is waited out, and either is told.
+//! What time it is for this server: it never goes back. Between looks at the machine's clock, or in a cluster at the
+//! store's, it follows the monotonic one; a jump forward is taken over, a jump back is waited out, and either is told.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicI64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
 use model::{Span, Timestamp};
@@ -19,6 +19,8 @@ pub struct Clock {
     /// The latest instant anybody was told.
     told: Arc<AtomicI64>,
     jumps: Arc<Mutex<Vec<Span>>>,
+    /// The store's clock is what counts: servers whose own differ must agree on what is due.
+    follows_store: Arc<AtomicBool>,
 }
 
 impl Clock {
@@ -29,6 +31,7 @@ impl Clock {
             offset: Arc::new(AtomicI64::new(wall().0)),
             told: Arc::new(AtomicI64::new(0)),
             jumps: Arc::default(),
+            follows_store: Arc::default(),
         };
         clock.look();
         clock
@@ -41,12 +44,35 @@ impl Clock {
 
     /// Compares with the machine's clock; called about once a second.
     pub fn look(&self) {
-        let before = Timestamp(self.started.elapsed().as_micros() as i64 + self.offset.load(Ordering::Relaxed));
-        let by = wall() - before;
+        if !self.follows_store.load(Ordering::Relaxed) {
+            self.shift(wall() - self.untold(Instant::now()));
+        }
+    }
+
+    /// The store showed this somewhere between the two instants. From the first call on only the store counts.
+    pub fn follow(&self, store: Timestamp, asked: Instant, answered: Instant) {
+        let half = (answered - asked) / 2;
+        let by = store - self.untold(asked + half);
+        if !self.follows_store.swap(true, Ordering::Relaxed) {
+            // Nobody was told anything by the machine's clock yet.
+            self.offset.fetch_add(by.0, Ordering::Relaxed);
+            self.told.store(0, Ordering::Relaxed);
+        } else if by.0.abs() > half.as_micros() as i64 {
+            // Within half of the way there and back nobody can tell.
+            self.shift(by);
+        }
+    }
+
+    fn shift(&self, by: Span) {
         if by.0.abs() >= JUMP.0 {
             self.jumps.lock().push(by);
         }
         self.offset.fetch_add(by.0, Ordering::Relaxed);
+    }
+
+    fn untold(&self, at: Instant) -> Timestamp {
+        let since = at.saturating_duration_since(self.started).as_micros() as i64;
+        Timestamp(since + self.offset.load(Ordering::Relaxed))
     }
 
     /// Jumps seen since the last call.
@@ -70,4 +96,27 @@ impl Default for Clock {
 fn wall() -> Timestamp {
     let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     Timestamp(since.as_micros() as i64)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::*;
+
+    #[test]
+    fn once_it_follows_the_store_the_machines_clock_counts_no_more() {
+        let clock = Clock::new();
+        let (asked, ahead) = (Instant::now(), Span::secs(30));
+        let store = wall() + ahead;
+        clock.follow(store, asked, asked);
+        clock.look();
+        assert!((clock.now() - store).0 < Span::secs(10).0 && clock.now() >= store);
+        assert_eq!(clock.take_jumps(), [], "beginning to follow is no jump");
+        let (early, late) = (Instant::now(), Instant::now() + Duration::from_secs(2));
+        clock.follow(clock.now() + Span::millis(900), early, late);
+        assert_eq!(clock.take_jumps(), [], "nobody can tell within half of the way");
+        clock.follow(clock.now() + Span::secs(60), Instant::now(), Instant::now());
+        assert_eq!(clock.take_jumps().len(), 1);
+    }
 }

@@ -19,6 +19,15 @@ pub struct ServerConfig {
     pub agent_address: Option<String>,
     /// Speak TLS there, with a certificate of the authority in the store.
     pub agent_tls: bool,
+    /// What this server is called among others; the machine's name if absent.
+    pub name: Option<String>,
+    /// Where other servers of the cluster call, with certificates of the cluster's own.
+    pub peer_listen: SocketAddr,
+    /// How others reach this server, where that is not where it listens: for servers, and people.
+    pub peer_address: Option<String>,
+    pub api_address: Option<String>,
+    /// How long what this server owns stays its own without a renewal. The same on every server.
+    pub lease: Duration,
     /// Instances, attempts and gaps are kept this long after their planned day.
     pub keep_history: Duration,
     /// Task output is kept this long.
@@ -57,6 +66,11 @@ impl ServerConfig {
             agent_listen: SocketAddr::from(([127, 0, 0, 1], 0)),
             agent_address: None,
             agent_tls: false,
+            name: None,
+            peer_listen: SocketAddr::from(([127, 0, 0, 1], 0)),
+            peer_address: None,
+            api_address: None,
+            lease: Duration::from_secs(4),
             keep_history: Duration::from_secs(90 * 86_400),
             keep_logs: Duration::from_secs(30 * 86_400),
             store: StorePlace::default(),

@@ -16,14 +16,14 @@ use wire::link::{Hello, JoinReply, JoinRequest};
 use crate::access::AccessHandle;
 use crate::authority::Authority;
 use crate::secret;
-use crate::shard::{AskError, ShardHandle, WriterHandle};
+use crate::shard::{AskError, Lane, Shards};
 
 /// A token is looked up in the store again after this long.
 const REMEMBER: Duration = Duration::from_secs(30);
 
 pub struct Doorman {
     access: AccessHandle,
-    writer: WriterHandle,
+    writer: Lane,
     agents: RwLock<BTreeMap<AgentId, Known>>,
     /// Who vouches for the agents' port, if it speaks TLS.
     authority: Option<Arc<Authority>>,
@@ -50,11 +50,7 @@ impl Principal {
 }
 
 impl Doorman {
-    pub async fn new(
-        access: AccessHandle,
-        writer: WriterHandle,
-        records: Vec<AgentRecord>,
-    ) -> Result<Doorman, StoreError> {
+    pub async fn new(access: AccessHandle, writer: Lane, records: Vec<AgentRecord>) -> Result<Doorman, StoreError> {
         let secrets: BTreeMap<AgentId, SecretHash> =
             access.run(|access| access.agent_secrets()).await?.into_iter().collect();
         let known = records.into_iter().filter_map(|record| {
@@ -80,7 +76,7 @@ impl Doorman {
     }
 
     /// Trades a one-time token for an identity.
-    pub async fn join(&self, request: JoinRequest, shard: &ShardHandle, now: Timestamp) -> Result<JoinReply, Status> {
+    pub async fn join(&self, request: JoinRequest, shards: &Shards, now: Timestamp) -> Result<JoinReply, Status> {
         let hash = secret::hash(&request.token);
         let used = self.access.run(move |access| access.use_join_token(&hash, now)).await.map_err(unavailable)?;
         let token = used.ok_or_else(|| {
@@ -106,22 +102,45 @@ impl Doorman {
             version: request.version,
             kind: AgentKind::Agent,
         };
-        self.admit(record, &key, shard).await?;
+        self.admit(record, &key, shards).await?;
         let ca = self.authority.as_ref().map(|authority| authority.ca_pem().to_string()).unwrap_or_default();
         Ok(JoinReply { agent: id.0, secret: key, ca })
     }
 
     /// Makes an agent known: its record in the shard, its secret in the store.
-    pub async fn admit(&self, record: AgentRecord, key: &str, shard: &ShardHandle) -> Result<(), Status> {
+    pub async fn admit(&self, record: AgentRecord, key: &str, shards: &Shards) -> Result<(), Status> {
         let (id, hash) = (record.id, secret::hash(key));
         self.access.run(move |access| access.put_agent_secret(id, &hash)).await.map_err(unavailable)?;
         let command = Command::PutAgent { agent: Box::new(record.clone()) };
-        shard.ask(Actor::system(), command).await.map_err(|error| match error {
+        shards.ask(Actor::system(), command).await.map_err(|error| match error {
             AskError::Refused(refusal) => Status::failed_precondition(refusal.to_string()),
             AskError::Gone | AskError::Stalled(_) => Status::unavailable(error.to_string()),
         })?;
         self.agents.write().insert(id, Known { secret: hash, record: Arc::new(record) });
         Ok(())
+    }
+
+    /// Takes in who joined, left or was changed elsewhere. What connected agents say of themselves stays.
+    pub async fn refresh(&self, records: &[AgentRecord]) -> Result<(), StoreError> {
+        let secrets: BTreeMap<AgentId, SecretHash> =
+            self.access.run(|access| access.agent_secrets()).await?.into_iter().collect();
+        let mut agents = self.agents.write();
+        agents.retain(|id, _| secrets.contains_key(id));
+        for record in records {
+            let Some(secret) = secrets.get(&record.id).copied() else { continue };
+            let mut record = record.clone();
+            if let Some(known) = agents.get(&record.id) {
+                record.slots = known.record.slots;
+                record.version.clone_from(&known.record.version);
+                record.seen_at = known.record.seen_at.max(record.seen_at);
+            }
+            agents.insert(record.id, Known { secret, record: Arc::new(record) });
+        }
+        Ok(())
+    }
+
+    pub fn has_heard_of(&self, agent: AgentId) -> bool {
+        self.agents.read().contains_key(&agent)
     }
 
     pub fn knows_agent(&self, agent: AgentId, key: &str) -> bool {

@@ -61,7 +61,8 @@ fn describe() {
     describe_counter!("duly_log_bytes_total", "Bytes of task output taken in.");
     describe_counter!("duly_commits_unseen_total", "Times the metrics fell behind the ring of commits.");
     describe_gauge!("duly_instances", "Open instances, by what they do.");
-    describe_gauge!("duly_jobs", "Jobs.");
+    describe_gauge!("duly_shards", "Shards this server runs.");
+    describe_gauge!("duly_jobs", "Jobs of the shards this server runs.");
     describe_gauge!("duly_agents_online", "Connected agents.");
     describe_gauge!("duly_loop_idle_seconds", "How long ago the scheduling loop last came round.");
     describe_gauge!("duly_horizon_ahead_seconds", "How far ahead of now everything planned is decided.");
@@ -77,8 +78,18 @@ pub(crate) fn render(desk: &Desk) -> String {
 
 /// What is true now, set when somebody looks.
 fn look(desk: &Desk) {
-    let progress = &desk.shard.progress;
-    let census = *progress.census.lock();
+    let running = desk.shards.running();
+    let mut census = engine::Census::default();
+    for (_, handle) in &running {
+        let one = *handle.progress.census.lock();
+        census.scheduled += one.scheduled;
+        census.queued += one.queued;
+        census.running += one.running;
+        census.open += one.open;
+        census.jobs += one.jobs;
+        // Each of them knows all agents.
+        census.agents_online = census.agents_online.max(one.agents_online);
+    }
     for (state, count) in
         [("scheduled", census.scheduled), ("queued", census.queued), ("running", census.running), ("open", census.open)]
     {
@@ -86,10 +97,14 @@ fn look(desk: &Desk) {
     }
     gauge!("duly_jobs").set(census.jobs as f64);
     gauge!("duly_agents_online").set(census.agents_online as f64);
-    gauge!("duly_stuck").set(if progress.trouble.lock().is_some() { 1.0 } else { 0.0 });
+    let stuck = running.iter().any(|(_, handle)| handle.progress.trouble.lock().is_some());
+    gauge!("duly_stuck").set(if stuck { 1.0 } else { 0.0 });
+    gauge!("duly_shards").set(running.len() as f64);
     gauge!("duly_log_bytes").set(desk.logs.bytes() as f64);
-    if let Some(turned) = *progress.turned_at.lock() {
-        gauge!("duly_loop_idle_seconds").set(turned.elapsed().as_secs_f64());
+    let idle =
+        running.iter().filter_map(|(_, handle)| *handle.progress.turned_at.lock()).map(|turned| turned.elapsed());
+    if let Some(idle) = idle.max() {
+        gauge!("duly_loop_idle_seconds").set(idle.as_secs_f64());
     }
     if let Some(commit) = desk.ring.latest() {
         gauge!("duly_horizon_ahead_seconds").set(seconds(commit.horizon - desk.clock.now()));

@@ -49,6 +49,15 @@ impl Setup {
         })
     }
 
+    /// Another server of the cluster may have been set up.
+    pub async fn refresh(&self, access: &AccessHandle) -> Result<(), StoreError> {
+        if !self.is_done() && access.run(|access| access.setting(DONE)).await?.is_some() {
+            self.done.store(true, Ordering::Relaxed);
+            *self.token.lock() = None;
+        }
+        Ok(())
+    }
+
     pub fn is_done(&self) -> bool {
         self.done.load(Ordering::Relaxed)
     }

@@ -6,10 +6,15 @@ use std::path::Path;
 use std::str::FromStr;
 use std::sync::Arc;
 
+use model::ServerId;
 use store::access::Access;
+use store::leases::{Leases, Wakes};
 use store::postgres::PgStore;
 use store::sqlite::{Options, SqliteStore};
 use store::{Reads, Store, StoreError};
+
+/// Connections that write to a shared store: while one waits for its commit, the other fills its own.
+const LANES: usize = 2;
 
 #[derive(Clone, Default, PartialEq, Eq)]
 pub enum StorePlace {
@@ -21,9 +26,29 @@ pub enum StorePlace {
 }
 
 pub(crate) struct Opened {
-    pub store: Box<dyn Store>,
+    /// One for each lane.
+    pub stores: Vec<Box<dyn Store>>,
     pub reads: Arc<dyn Reads>,
     pub access: Box<dyn Access + Send>,
+    /// Where other servers may be, too.
+    pub shared: Option<Shared>,
+}
+
+/// A store that several servers share.
+pub(crate) struct Shared(PgStore);
+
+impl Shared {
+    pub(crate) fn installation(&mut self) -> Result<String, StoreError> {
+        self.0.installation()
+    }
+
+    pub(crate) fn leases(&self) -> Result<Box<dyn Leases>, StoreError> {
+        Ok(Box::new(self.0.leases()?))
+    }
+
+    pub(crate) fn wakes(&self, me: ServerId) -> Result<Box<dyn Wakes>, StoreError> {
+        Ok(Box::new(self.0.wakes(me)?))
+    }
 }
 
 impl StorePlace {
@@ -32,13 +57,18 @@ impl StorePlace {
             StorePlace::Embedded => {
                 let store = SqliteStore::open(data, &Options { cache_mb, ..Options::default() })?;
                 let (reads, access) = (Arc::new(store.reads()?), Box::new(store.access()?));
-                Ok(Opened { store: Box::new(store), reads, access })
+                Ok(Opened { stores: vec![Box::new(store)], reads, access, shared: None })
             }
             StorePlace::Postgres(address) => {
-                let store = PgStore::open(address, &store::postgres::Options::default())?;
-                tracing::info!(place = store.place(), "the store is in PostgreSQL");
-                let (reads, access) = (Arc::new(store.reads()?), Box::new(store.access()?));
-                Ok(Opened { store: Box::new(store), reads, access })
+                let open = || PgStore::open(address, &store::postgres::Options::default());
+                let shared = open()?;
+                tracing::info!(place = shared.place(), "the store is in PostgreSQL");
+                let mut stores: Vec<Box<dyn Store>> = Vec::with_capacity(LANES);
+                for _ in 0..LANES {
+                    stores.push(Box::new(open()?));
+                }
+                let (reads, access) = (Arc::new(shared.reads()?), Box::new(shared.access()?));
+                Ok(Opened { stores, reads, access, shared: Some(Shared(shared)) })
             }
         }
     }

@@ -7,7 +7,8 @@ use std::time::{Duration, SystemTime};
 use model::Span;
 use store::Retention;
 
-use crate::app::{App, SHARD};
+use crate::app::App;
+use crate::shard::FIRST;
 
 const ROUND: Duration = Duration::from_secs(2);
 /// Whole days go, so looking once in a while is enough.
@@ -34,10 +35,18 @@ pub(crate) async fn run(app: Arc<App>) {
 
 async fn round(app: &Arc<App>, rounds: u32) -> Result<(), store::StoreError> {
     let now = app.clock.now();
-    while app.writer.run(move |store| store.tidy(SHARD, now)).await? && !app.stop.is_cancelled() {
-        tokio::task::yield_now().await;
+    for (shard, _) in app.shards.running() {
+        let lane = app.shards.lane(shard);
+        while lane.run(move |store| store.tidy(shard, now)).await? && !app.stop.is_cancelled() {
+            tokio::task::yield_now().await;
+        }
     }
     if rounds.is_multiple_of(RETENTION_EVERY) {
+        let (logs, keep) = (Arc::clone(&app.logs), app.config.keep_logs);
+        let _ = tokio::task::spawn_blocking(move || logs.tidy(keep, SystemTime::now())).await;
+    }
+    // What is forgotten is forgotten for all: one server does it.
+    if app.shards.handle(FIRST).is_some() && rounds.is_multiple_of(RETENTION_EVERY) {
         let keep = Retention {
             before_day: (now - Span::from(app.config.keep_history)).day(),
             keys_before: now - KEYS_FOR,
@@ -48,8 +57,6 @@ async fn round(app: &Arc<App>, rounds: u32) -> Result<(), store::StoreError> {
         }
         app.access.run(move |access| access.forget_expired(now)).await?;
         app.executors.forget_old(now - Span::from(app.config.keep_history)).await;
-        let (logs, keep) = (Arc::clone(&app.logs), app.config.keep_logs);
-        let _ = tokio::task::spawn_blocking(move || logs.tidy(keep, SystemTime::now())).await;
     }
     Ok(())
 }

@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex};
 use engine::{Caller, Command, Commit, Input};
 use model::{Actor, AgentId, ShardId, Term, Timestamp};
 use server::shard::keeper::{Keeper, Trouble};
-use server::shard::{Answers, Outlets, Parcel, release};
+use server::shard::{Answers, Outlets, Parcel, Seat, release};
 use store::memory::MemoryStore;
 use store::{CommitError, Reads, Store};
 
@@ -24,12 +24,12 @@ pub enum Sent {
 struct Post(Arc<Mutex<Vec<Sent>>>);
 
 impl Outlets for Post {
-    fn deliver(&self, agent: AgentId, parcel: Parcel) {
+    fn deliver(&self, _: Seat, agent: AgentId, parcel: Parcel) {
         self.0.lock().expect("one thread").push(Sent::Parcel(agent, parcel));
     }
 
-    fn greet_all(&self, _: ShardId, term: Term) {
-        self.0.lock().expect("one thread").push(Sent::Greet(term));
+    fn greet_all(&self, seat: Seat) {
+        self.0.lock().expect("one thread").push(Sent::Greet(seat.term));
     }
 }
 
@@ -166,7 +166,7 @@ impl ServerNode {
                 let shard = server::shard::revive(ownership, stored, ids, SHARD, reads, now);
                 self.keeper.reloaded(shard, ownership.standing);
                 self.term = ownership.term;
-                self.post.greet_all(SHARD, ownership.term);
+                self.post.greet_all(Seat { shard: SHARD, term: ownership.term });
                 Ok(())
             }
             Trouble::ReloadAfterCommit => Ok(()),
@@ -183,7 +183,9 @@ impl ServerNode {
 
     fn release(&mut self, effects: Vec<engine::Effect>, now: Timestamp, checker: &mut Checker) -> Result<(), Broken> {
         effects.iter().for_each(|effect| trace(now, "releases", effect));
-        if let Some(count) = release(effects, &self.post, &mut Answers::default()) {
+        if let Some(count) =
+            release(effects, Seat { shard: SHARD, term: self.term }, &self.post, &mut Answers::default())
+        {
             let ids = self.store.take_ids(Some(SHARD), count).expect("the memory store has ids");
             self.tell(now, Input::Ids { from: ids.start, until: ids.end }, checker)?;
         }

@@ -1,6 +1,7 @@
 //! Reading for people and programs: committed state only, keyset paging, never a scan without a bound. Safe to call
 //! beside the writer. Time limits are the caller's: each read is interrupted at its deadline.
 
+use std::ops::Range;
 use std::time::Instant;
 
 use engine::change::{Gap, Note};
@@ -56,7 +57,7 @@ pub trait Reads: Send + Sync {
     fn horizons(&self, by: Instant) -> Result<Vec<(ShardId, Timestamp)>, StoreError>;
     /// Which shard an id of an instance or attempt was lent to. None if that was not written down, as before there
     /// were shards: then the row's job tells.
-    fn lent_to(&self, id: i64, by: Instant) -> Result<Option<ShardId>, StoreError>;
+    fn lent_to(&self, id: i64, by: Instant) -> Result<Option<(Range<i64>, ShardId)>, StoreError>;
     /// Raised by every change to agents, pools and limits.
     fn revision(&self, by: Instant) -> Result<i64, StoreError>;
     /// Instances that may run at once in the whole installation; none for no bound.

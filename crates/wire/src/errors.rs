@@ -104,6 +104,9 @@ catalogue! {
     NotOwner         "E0703" 503 "another server owns this now" "Ask again: the request goes to the owner.";
     BackupFailed     "E0704" 500 "the backup could not be made" "Check the space in the data directory, and the server's log.";
     EngineFailed     "E0705" 500 "deciding about this failed" "The job is held; look at `duly quarantine`.";
+    NoSuchServer     "E0706" 404 "there is no such server" "List them with `duly cluster status`.";
+    ServerAlive      "E0707" 409 "that server is still in use" "Stop it, or wait until others have taken what it holds.";
+    NotClustered     "E0708" 409 "this server is alone" "Several servers need a store in PostgreSQL: see docs/cluster.md.";
 
     // E08: said by the command line alone
     Unreachable      "E0801" 0 "the server cannot be reached" "Check that it runs (`duly up`) and that DULY_URL names it.";

@@ -5,6 +5,7 @@ pub mod api;
 pub mod errors;
 pub mod job;
 pub mod link;
+pub mod peer;
 pub mod problem;
 pub mod routes;
 pub mod rule;

@@ -103,6 +103,12 @@ routes! {
     LIMIT_SHOW       "limit_show"       Get    "/limits"                    Read    ["limit show"];
     LIMIT_PUT        "limit_put"        Put    "/limits"                    Admin   ["limit set"];
 
+    CLUSTER_SHOW     "cluster_show"     Get    "/cluster"                   Read    ["cluster status"];
+    SERVER_DRAIN     "server_drain"     Post   "/cluster/servers/{id}/drain"   Admin ["cluster drain"];
+    SERVER_UNDRAIN   "server_undrain"   Post   "/cluster/servers/{id}/undrain" Admin ["cluster undrain"];
+    SERVER_WEIGHT    "server_weight"    Put    "/cluster/servers/{id}/weight"  Admin ["cluster weight"];
+    SERVER_FORGET    "server_forget"    Delete "/cluster/servers/{id}"      Admin   ["cluster forget"];
+
     VERIFY           "verify"           Get    "/verify"                    Read    ["verify"];
     STATS            "stats"            Get    "/stats"                     Read    ["stats"];
     QUARANTINE       "quarantine"       Get    "/quarantine"                Read    ["quarantine"];

@@ -9,8 +9,26 @@ use wire::{Code, JobBody};
 
 use super::openapi::Sheet;
 
+/// Which server answers, when there are several.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum At {
+    /// Whoever is asked: it needs the store only, or finds the owners itself.
+    Anywhere,
+    /// The owner of the job named in its path.
+    Job,
+    /// The owner of the instance named in its path.
+    Instance,
+    /// The owner of the first shard, which keeps what all share.
+    First,
+    /// Whoever has the output of the instance named in its path.
+    Log,
+}
+
 pub(super) trait Endpoint: Send + Sync + 'static {
     const ROUTE: Route;
+    const AT: At = At::Anywhere;
+    /// Asked twice, it does what it does once.
+    const HARMLESS_TWICE: bool = true;
     /// The largest body it takes.
     const BODY_MAX: usize = 4 << 20;
     /// How long its answer may take to begin.
@@ -51,6 +69,8 @@ macro_rules! endpoints {
     };
     (@const BODY_MAX $value:expr) => { const BODY_MAX: usize = $value; };
     (@const PATIENCE $value:expr) => { const PATIENCE: Duration = Duration::from_secs($value); };
+    (@const AT $value:expr) => { const AT: At = $value; };
+    (@const HARMLESS_TWICE $value:expr) => { const HARMLESS_TWICE: bool = $value; };
     (@const REMEMBERED $value:expr) => { const REMEMBERED: bool = $value; };
 }
 
@@ -62,59 +82,69 @@ endpoints! {
         .says("Create, change and delete jobs so that they are as sent; with `dry_run`, only say what would be done")
         .body::<ApplyBody>().json::<PlanView>().may(JOB_FAULTS) }
     JobShow JOB_SHOW { => |s| s.says("One job with its whole body").json::<JobView>().may(&[Code::NoSuchJob]) }
-    JobDelete JOB_DELETE { => |s| s.says("Delete a job; its history stays").query::<DeleteQuery>()
+    JobDelete JOB_DELETE { AT = At::Job; => |s| s.says("Delete a job; its history stays").query::<DeleteQuery>()
         .nothing().may(&[Code::NoSuchJob, Code::JobFollowed]) }
-    JobTrigger JOB_TRIGGER { => |s| s.says("Make an instance now; answered when it is on disk")
+    JobTrigger JOB_TRIGGER { AT = At::Job; => |s| s.says("Make an instance now; answered when it is on disk")
         .optional_body::<TriggerBody>().created::<InstanceView>()
         .may(&[Code::NoSuchJob, Code::JobDisabled, Code::JobHeld, Code::AlreadyPlanned, Code::KeyReused, Code::BadTime, Code::OverSize, Code::NotThere]) }
-    JobPause JOB_PAUSE { => |s| s.says("Nothing planned after the answer starts; manual triggers still work")
+    JobPause JOB_PAUSE { AT = At::Job; => |s| s.says("Nothing planned after the answer starts; manual triggers still work")
         .json::<JobView>().may(&[Code::NoSuchJob]) }
-    JobResume JOB_RESUME { => |s| s.says("Go on from now").json::<JobView>().may(&[Code::NoSuchJob, Code::JobDisabled]) }
-    JobEnable JOB_ENABLE { => |s| s.says("Go on from now").json::<JobView>().may(&[Code::NoSuchJob]) }
-    JobDisable JOB_DISABLE { => |s| s.says("Nothing starts any more, not even by hand").json::<JobView>().may(&[Code::NoSuchJob]) }
-    JobRelease JOB_RELEASE { => |s| s.says("Let a quarantined job go on").json::<JobView>().may(&[Code::NoSuchJob, Code::NotHeld]) }
+    JobResume JOB_RESUME { AT = At::Job; => |s| s.says("Go on from now").json::<JobView>().may(&[Code::NoSuchJob, Code::JobDisabled]) }
+    JobEnable JOB_ENABLE { AT = At::Job; => |s| s.says("Go on from now").json::<JobView>().may(&[Code::NoSuchJob]) }
+    JobDisable JOB_DISABLE { AT = At::Job; => |s| s.says("Nothing starts any more, not even by hand").json::<JobView>().may(&[Code::NoSuchJob]) }
+    JobRelease JOB_RELEASE { AT = At::Job; => |s| s.says("Let a quarantined job go on").json::<JobView>().may(&[Code::NoSuchJob, Code::NotHeld]) }
     JobVersions JOB_VERSIONS { => |s| s.says("What the job was, newest first").page::<JobVersionView>().may(&[Code::NoSuchJob]) }
     JobNext JOB_NEXT { => |s| s.says("The next planned times, exactly as they will happen")
         .query::<NextQuery>().json::<PreviewView>().may(&[Code::NoSuchJob]) }
-    JobWhy JOB_WHY { => |s| s.says("Why a job runs, waits or does not run").json::<WhyView>().may(&[Code::NoSuchJob]) }
+    JobWhy JOB_WHY { AT = At::Job; => |s| s.says("Why a job runs, waits or does not run").json::<WhyView>().may(&[Code::NoSuchJob]) }
     JobExport JOB_EXPORT { => |s| s.says("The job as a file that can be applied").yaml::<JobBody>().may(&[Code::NoSuchJob]) }
     Preview PREVIEW { => |s| s.says("The times a trigger would name").body::<PreviewBody>().json::<PreviewView>()
         .may(&[Code::BadTrigger, Code::BadCron]) }
 
     InstanceList INSTANCE_LIST { => |s| s.says("Instances, newest planned time first")
         .query::<InstanceQuery>().page::<InstanceView>().may(&[Code::BadCursor, Code::NoSuchJob]) }
-    InstanceShow INSTANCE_SHOW { => |s| s.says("One instance").json::<InstanceView>().may(&[Code::NoSuchInstance]) }
-    InstanceStop INSTANCE_STOP { => |s| s.says("Stop it: answered when the intent is on disk and nothing further starts")
+    InstanceShow INSTANCE_SHOW { AT = At::Instance; => |s| s.says("One instance").json::<InstanceView>().may(&[Code::NoSuchInstance]) }
+    InstanceStop INSTANCE_STOP { AT = At::Instance; => |s| s.says("Stop it: answered when the intent is on disk and nothing further starts")
         .json::<InstanceView>().may(&[Code::NoSuchInstance, Code::NotOpen]) }
-    InstanceRerun INSTANCE_RERUN { => |s| s.says("Run an ended instance once more: the same planned time, a new attempt")
+    InstanceRerun INSTANCE_RERUN { AT = At::Instance; HARMLESS_TWICE = false; => |s| s.says("Run an ended instance once more: the same planned time, a new attempt")
         .json::<InstanceView>().may(&[Code::NoSuchInstance, Code::StillOpen, Code::NoSuchJob, Code::NoSuchVersion, Code::JobDisabled, Code::AlreadyPlanned]) }
-    InstanceResolve INSTANCE_RESOLVE { => |s| s.says("Say what became of an attempt whose agent cannot be asked")
+    InstanceResolve INSTANCE_RESOLVE { AT = At::Instance; => |s| s.says("Say what became of an attempt whose agent cannot be asked")
         .body::<ResolveBody>().json::<InstanceView>().may(&[Code::NoSuchInstance, Code::NotOpen, Code::NotUncertain]) }
     InstanceReplay INSTANCE_REPLAY { PATIENCE = 120; => |s| s.says("Run dead letters once more")
         .body::<ReplayBody>().json::<ReplayView>().may(&[Code::NoSuchJob]) }
-    AttemptList ATTEMPT_LIST { => |s| s.says("All tries at an instance, oldest first").page::<AttemptView>().may(&[Code::NoSuchInstance]) }
-    InstanceWhy INSTANCE_WHY { => |s| s.says("Why it waits, runs, or ended as it did").json::<WhyView>().may(&[Code::NoSuchInstance]) }
-    Log LOG { => |s| s.says("The output of an attempt; with `follow`, as server-sent events while it is written")
+    AttemptList ATTEMPT_LIST { AT = At::Instance; => |s| s.says("All tries at an instance, oldest first").page::<AttemptView>().may(&[Code::NoSuchInstance]) }
+    InstanceWhy INSTANCE_WHY { AT = At::Instance; => |s| s.says("Why it waits, runs, or ended as it did").json::<WhyView>().may(&[Code::NoSuchInstance]) }
+    Log LOG { AT = At::Log; => |s| s.says("The output of an attempt; with `follow`, as server-sent events while it is written")
         .query::<LogQuery>().last_event_id().uses::<LogFrameView>().uses::<LogEndView>().log()
         .may(&[Code::NoSuchInstance, Code::NoSuchAttempt, Code::NoLog]) }
     Events EVENTS { => |s| s.says("What happens, as server-sent events; resumes after `Last-Event-ID`")
         .last_event_id().uses::<EventView>().stream() }
 
     PoolList POOL_LIST { => |s| s.says("Pools that have agents or a limit").page::<PoolView>() }
-    PoolPut POOL_PUT { => |s| s.says("Limit a pool, or list its executors").body::<PoolBody>().json::<PoolView>()
+    PoolPut POOL_PUT { AT = At::First; => |s| s.says("Limit a pool, or list its executors").body::<PoolBody>().json::<PoolView>()
         .may(&[Code::BadName, Code::BadAddress]) }
-    PoolDelete POOL_DELETE { => |s| s.says("Forget a pool nobody is in").nothing().may(&[Code::NoSuchPool, Code::PoolInUse]) }
+    PoolDelete POOL_DELETE { AT = At::First; => |s| s.says("Forget a pool nobody is in").nothing().may(&[Code::NoSuchPool, Code::PoolInUse]) }
     AgentList AGENT_LIST { => |s| s.says("Agents, by name").page::<AgentView>() }
     AgentShow AGENT_SHOW { => |s| s.says("One agent").json::<AgentView>().may(&[Code::NoSuchAgent]) }
-    AgentDrain AGENT_DRAIN { => |s| s.says("Give it no new work").json::<AgentView>().may(&[Code::NoSuchAgent]) }
-    AgentUndrain AGENT_UNDRAIN { => |s| s.says("Give it work again").json::<AgentView>().may(&[Code::NoSuchAgent]) }
-    AgentRemove AGENT_REMOVE { => |s| s.says("Forget an agent; it must join again to come back")
+    AgentDrain AGENT_DRAIN { AT = At::First; => |s| s.says("Give it no new work").json::<AgentView>().may(&[Code::NoSuchAgent]) }
+    AgentUndrain AGENT_UNDRAIN { AT = At::First; => |s| s.says("Give it work again").json::<AgentView>().may(&[Code::NoSuchAgent]) }
+    AgentRemove AGENT_REMOVE { AT = At::First; => |s| s.says("Forget an agent; it must join again to come back")
         .nothing().may(&[Code::NoSuchAgent, Code::AgentBusy]) }
     JoinToken JOIN_TOKEN { REMEMBERED = false; => |s| s.says("A token with which one agent joins, once")
         .optional_body::<JoinTokenBody>().created::<JoinTokenView>().may(&[Code::BadLength, Code::BadName]) }
     LimitShow LIMIT_SHOW { => |s| s.says("How many instances may run at once in the whole installation").json::<LimitBody>() }
-    LimitPut LIMIT_PUT { => |s| s.says("Set how many instances may run at once in the whole installation")
+    LimitPut LIMIT_PUT { AT = At::First; => |s| s.says("Set how many instances may run at once in the whole installation")
         .body::<LimitBody>().json::<LimitBody>() }
+
+    ClusterShow CLUSTER_SHOW { => |s| s.says("Servers, and which shards each owns").json::<ClusterView>() }
+    ServerDrain SERVER_DRAIN { => |s| s.says("Let a server give away all it owns, and take nothing more")
+        .json::<ClusterView>().may(&[Code::NoSuchServer, Code::NotClustered]) }
+    ServerUndrain SERVER_UNDRAIN { => |s| s.says("Let a server take its share again")
+        .json::<ClusterView>().may(&[Code::NoSuchServer, Code::NotClustered]) }
+    ServerWeight SERVER_WEIGHT { => |s| s.says("Change a server's share compared with the others'")
+        .body::<WeightBody>().json::<ClusterView>().may(&[Code::NoSuchServer, Code::NotClustered]) }
+    ServerForget SERVER_FORGET { => |s| s.says("Forget a server that is dead and holds nothing")
+        .nothing().may(&[Code::NoSuchServer, Code::ServerAlive, Code::NotClustered]) }
 
     Verify VERIFY { PATIENCE = 600; => |s| s.says("Compute every planned time anew and compare it with the ledger")
         .query::<VerifyQuery>().json::<VerifyView>().may(&[Code::NoSuchJob]) }

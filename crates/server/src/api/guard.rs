@@ -52,6 +52,11 @@ impl<E: Endpoint> FromRequestParts<Desk> for Caller<E> {
     }
 }
 
+/// Whose request this is, if it shows somebody we know.
+pub(super) async fn tenant_of(parts: &Parts, desk: &Desk) -> Option<TenantId> {
+    recognise(parts, desk).await.ok().map(|(who, _)| who.tenant)
+}
+
 /// For what is not an operation of the API: `/metrics`.
 pub(super) async fn may_read(parts: &Parts, desk: &Desk) -> Result<(), Refused> {
     set_up(desk)?;

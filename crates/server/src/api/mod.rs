@@ -3,7 +3,9 @@
 
 mod again;
 mod doors;
+mod elsewhere;
 mod endpoint;
+mod forward;
 mod guard;
 mod openapi;
 mod pages;
@@ -19,14 +21,26 @@ use tokio::net::TcpListener;
 
 use crate::app::App;
 use crate::ops::Desk;
+use crate::peers::Port;
 
 pub(crate) use again::Repeats;
+pub(crate) use forward::PassedOn;
 pub use openapi::openapi_json;
 
-/// Serves until the server is told to stop.
-pub async fn serve(app: Arc<App>, listener: TcpListener) {
+/// Serves until the server is told to stop: people and programs, and other servers.
+pub(crate) async fn serve(app: Arc<App>, listener: TcpListener, port: Option<Port>) {
     let stop = app.stop.clone();
     let desk = Desk::new(app);
+    if let Some(port) = port {
+        let routes = crate::peers::routes(desk.clone(), router::build(desk.clone()));
+        let stop = stop.clone();
+        tokio::spawn(async move {
+            let served = axum::serve(port, routes).with_graceful_shutdown(async move { stop.cancelled().await });
+            if let Err(error) = served.await {
+                tracing::error!(%error, "the servers' port failed");
+            }
+        });
+    }
     let gauges = tokio::spawn(crate::metrics::follow(desk.clone()));
     let service = router::build(desk).into_make_service_with_connect_info::<SocketAddr>();
     let served = axum::serve(listener, service).with_graceful_shutdown(async move { stop.cancelled().await });

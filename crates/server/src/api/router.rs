@@ -13,7 +13,7 @@ use wire::routes::{Method, PREFIX};
 
 use super::endpoint::*;
 use super::guard::Caller;
-use super::{again, doors, pages, speak};
+use super::{again, doors, forward, pages, speak};
 use crate::ops::Desk;
 
 /// Arguments of a handler that begin with the caller of `E`.
@@ -52,6 +52,10 @@ impl Mounts {
         if E::ROUTE.method == Method::Post {
             let answer_once = |State(desk), request, next| again::answer_once::<E>(desk, request, next);
             door = door.layer(from_fn_with_state(self.desk.clone(), answer_once));
+        }
+        if E::AT != At::Anywhere {
+            let pass_on = |State(desk), request, next| forward::forward::<E>(desk, request, next);
+            door = door.layer(from_fn_with_state(self.desk.clone(), pass_on));
         }
         let door = door.layer(from_fn(|request, next| speak::within(E::PATIENCE, request, next)));
         self.router = self.router.route(&format!("{PREFIX}{}", E::ROUTE.path), door);
@@ -133,8 +137,13 @@ fn agents(mounts: Mounts) -> Mounts {
 }
 
 fn installation(mounts: Mounts) -> Mounts {
-    use doors::{access, system};
+    use doors::{access, cluster, system};
     mounts
+        .at(ClusterShow, cluster::show)
+        .at(ServerDrain, cluster::drain)
+        .at(ServerUndrain, cluster::undrain)
+        .at(ServerWeight, cluster::weigh)
+        .at(ServerForget, cluster::forget)
         .at(Verify, system::verify)
         .at(Stats, system::stats)
         .at(Quarantine, system::quarantine)

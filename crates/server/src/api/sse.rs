@@ -38,6 +38,11 @@ impl Outlet {
         self.0.send(Ok(event)).await.map_err(|_| ReaderGone)
     }
 
+    /// An event as another server made it.
+    pub(super) async fn relay(&self, name: &str, data: &str) -> Result<(), ReaderGone> {
+        self.0.send(Ok(Event::default().event(name).data(data))).await.map_err(|_| ReaderGone)
+    }
+
     /// Ends when the reader has gone.
     pub(super) async fn closed(&self) {
         self.0.closed().await;

@@ -1,10 +1,10 @@
 //! Who is reached how: agents over the streams they dialled, executors by being called.
 
 use engine::Ask;
-use model::{AgentId, ShardId, Term, VersionId};
+use model::{AgentId, ShardId, VersionId};
 
 use super::Switchboard;
-use crate::shard::{Outlets, Parcel};
+use crate::shard::{Outlets, Parcel, Seat};
 use crate::xxl::Executors;
 
 pub(crate) struct Exchange {
@@ -13,11 +13,11 @@ pub(crate) struct Exchange {
 }
 
 impl Outlets for Exchange {
-    fn deliver(&self, agent: AgentId, parcel: Parcel) {
+    fn deliver(&self, from: Seat, agent: AgentId, parcel: Parcel) {
         if self.executors.knows(agent) {
-            self.executors.deliver(agent, parcel);
+            self.executors.deliver(from.shard, agent, parcel);
         } else {
-            self.switchboard.deliver(agent, parcel);
+            self.switchboard.deliver(from, agent, parcel);
         }
     }
 
@@ -25,16 +25,20 @@ impl Outlets for Exchange {
         self.switchboard.prepare(agent, versions);
     }
 
-    fn open(&self, agent: AgentId, serial: u64) -> bool {
-        self.switchboard.open(agent, serial)
+    fn open(&self, shard: ShardId, agent: AgentId, serial: u64) -> bool {
+        self.switchboard.open(shard, agent, serial)
     }
 
-    fn ask(&self, ask: Ask) {
-        self.executors.ask(ask);
+    fn ask(&self, shard: ShardId, ask: Ask) {
+        self.executors.ask(shard, ask);
     }
 
-    fn greet_all(&self, shard: ShardId, term: Term) {
-        self.switchboard.greet_all(shard, term);
-        self.executors.greet();
+    fn greet_all(&self, seat: Seat) {
+        self.switchboard.greet_all(seat);
+        self.executors.greet(seat.shard);
+    }
+
+    fn let_go(&self, shard: ShardId) {
+        self.switchboard.let_go(shard);
     }
 }

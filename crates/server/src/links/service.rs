@@ -3,8 +3,11 @@
 
 use std::pin::Pin;
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 
+use cluster::Tenure;
 use model::AgentId;
+use store::{Reads, StoreError};
 use tokio::sync::mpsc;
 use tokio_stream::Stream;
 use tokio_stream::wrappers::ReceiverStream;
@@ -17,18 +20,24 @@ use super::tasks::Tasks;
 use crate::clock::Clock;
 use crate::doorman::Doorman;
 use crate::logs::LogStore;
-use crate::shard::ShardHandle;
+use crate::shard::Shards;
 
 /// Messages to one agent that may wait for its network before the next is made.
 const DOWN_QUEUE: usize = 64;
+const READ_WITHIN: Duration = Duration::from_secs(5);
 
 #[derive(Clone)]
 pub struct LinkService {
-    pub shard: ShardHandle,
+    /// Our number among the servers of a cluster; 0 if we are alone.
+    pub server: i64,
+    pub shards: Shards,
     pub switchboard: Switchboard,
     pub tasks: Tasks,
     pub clock: Clock,
+    /// How long we may still trust what we own.
+    pub tenure: Option<Arc<Tenure>>,
     pub doorman: Arc<Doorman>,
+    pub reads: Arc<dyn Reads>,
     pub logs: Arc<LogStore>,
 }
 
@@ -37,14 +46,14 @@ type Answers<T> = Pin<Box<dyn Stream<Item = Result<T, Status>> + Send>>;
 #[tonic::async_trait]
 impl Link for LinkService {
     async fn join(&self, request: Request<JoinRequest>) -> Result<Response<JoinReply>, Status> {
-        let reply = self.doorman.join(request.into_inner(), &self.shard, self.clock.now()).await?;
+        let reply = self.doorman.join(request.into_inner(), &self.shards, self.clock.now()).await?;
         Ok(Response::new(reply))
     }
 
     type SessionStream = Answers<Down>;
 
     async fn session(&self, request: Request<Streaming<Up>>) -> Result<Response<Self::SessionStream>, Status> {
-        let agent = self.known_agent(&request)?;
+        let agent = self.known_agent(&request).await?;
         let (downs, out) = mpsc::channel(DOWN_QUEUE);
         tokio::spawn(stream::run(self.clone(), agent, request.into_inner(), downs));
         Ok(Response::new(Box::pin(ReceiverStream::new(out))))
@@ -53,7 +62,7 @@ impl Link for LinkService {
     type LogsStream = Answers<LogDown>;
 
     async fn logs(&self, request: Request<Streaming<LogUp>>) -> Result<Response<Self::LogsStream>, Status> {
-        let agent = self.known_agent(&request)?;
+        let agent = self.known_agent(&request).await?;
         let (kept, out) = mpsc::channel(DOWN_QUEUE);
         tokio::spawn(Arc::clone(&self.logs).receive(agent, request.into_inner(), kept));
         Ok(Response::new(Box::pin(ReceiverStream::new(out))))
@@ -61,11 +70,26 @@ impl Link for LinkService {
 }
 
 impl LinkService {
-    fn known_agent<T>(&self, request: &Request<T>) -> Result<AgentId, Status> {
+    async fn known_agent<T>(&self, request: &Request<T>) -> Result<AgentId, Status> {
         let text = |name: &str| request.metadata().get(name).and_then(|value| value.to_str().ok());
         let unknown = || Status::unauthenticated("this agent is not known here; join it with a token");
         let agent: AgentId = text("duly-agent").and_then(|id| id.parse().ok()).ok_or_else(unknown)?;
         let secret = text("authorization").and_then(|value| value.strip_prefix("Bearer ")).ok_or_else(unknown)?;
-        if self.doorman.knows_agent(agent, secret) { Ok(agent) } else { Err(unknown()) }
+        if self.doorman.knows_agent(agent, secret) {
+            return Ok(agent);
+        }
+        // It may have joined at another server a moment ago.
+        let secret = secret.to_owned();
+        if self.server != 0 && !self.doorman.has_heard_of(agent) {
+            self.look_again().await.map_err(|error| Status::unavailable(error.to_string()))?;
+        }
+        if self.doorman.knows_agent(agent, &secret) { Ok(agent) } else { Err(unknown()) }
+    }
+
+    async fn look_again(&self) -> Result<(), StoreError> {
+        let reads = Arc::clone(&self.reads);
+        let read = tokio::task::spawn_blocking(move || reads.agents(Instant::now() + READ_WITHIN));
+        let agents = read.await.unwrap_or_else(|panic| Err(StoreError::Failed(panic.to_string())))?;
+        self.doorman.refresh(&agents).await
     }
 }

@@ -1,9 +1,9 @@
 //! One agent's working stream: words of ours become messages down, messages up become inputs of the shard. Decides
 //! nothing; what is lost with a stream is asked for again on the next.
 
-use std::collections::{BTreeSet, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use engine::input::Held;
 use engine::{Input, Order};
@@ -16,8 +16,7 @@ use wire::link::{self, Down, Hello, Up, down, up};
 
 use super::service::LinkService;
 use super::switchboard::Word;
-use crate::app::SHARD;
-use crate::shard::Parcel;
+use crate::shard::{Parcel, Seat};
 
 const BEAT_EVERY: Duration = Duration::from_secs(2);
 /// An agent that says nothing for this long is not there.
@@ -42,7 +41,7 @@ pub(super) async fn run(link: LinkService, agent: AgentId, mut ups: Streaming<Up
     talker.abort();
     if link.switchboard.disconnect(agent, serial) {
         tracing::warn!(%agent, name = %record.name, "agent is gone");
-        link.shard.tell(Input::AgentGone { agent });
+        link.shards.tell_all(&Input::AgentGone { agent });
     }
 }
 
@@ -62,17 +61,43 @@ async fn talk(link: LinkService, protocol: u32, mut words: mpsc::UnboundedReceiv
         now: link.clock.now().0,
         beat_every_ms: BEAT_EVERY.as_millis() as u32,
         version: env!("CARGO_PKG_VERSION").into(),
-        server: 0,
+        server: link.server,
     };
     let mut mouth = Mouth { link, protocol, downs, told: HashSet::new() };
     let mut open = mouth.say(down::Body::Welcome(welcome)).await;
-    let terms = mouth.link.switchboard.terms();
-    open = open && mouth.greet(terms).await;
+    if !mouth.link.switchboard.servers().is_empty() {
+        let servers = mouth.link.switchboard.servers();
+        open = open && mouth.name_servers(servers).await;
+    }
+    let seats = mouth.link.switchboard.seats();
+    open = open && mouth.greet(seats).await;
+    let mut next = None;
     while open {
-        let Some(word) = words.recv().await else { break };
+        let word = match next.take() {
+            Some(word) => word,
+            None => match words.recv().await {
+                Some(word) => word,
+                None => break,
+            },
+        };
         open = match word {
-            Word::Greet { shard, term } => mouth.greet(vec![(shard, term)]).await,
-            Word::Parcel(parcel) => mouth.hand_over(parcel).await,
+            Word::Greet(seat) => {
+                // A server that takes many shards over greets for all of them: one write at the agent, not one each.
+                let mut seats = vec![seat];
+                while let Ok(word) = words.try_recv() {
+                    match word {
+                        Word::Greet(seat) => seats.push(seat),
+                        other => {
+                            next = Some(other);
+                            break;
+                        }
+                    }
+                }
+                mouth.greet(seats).await
+            }
+            Word::Released(shard) => mouth.released(shard).await,
+            Word::Servers(endpoints) => mouth.name_servers(endpoints).await,
+            Word::Parcel(from, parcel) => mouth.hand_over(from, parcel).await,
             Word::Prepare(versions) => mouth.tell_tasks(versions.into_iter()).await,
             Word::Close { reason } => {
                 mouth.say(down::Body::Goodbye(link::Goodbye { reason: reason.into() })).await;
@@ -100,8 +125,8 @@ impl Mouth {
     }
 
     /// All at once to an agent that can keep them with one write.
-    async fn greet(&mut self, terms: Vec<(ShardId, Term)>) -> bool {
-        let greets = terms.into_iter().map(|(shard, term)| link::Greet { shard: shard.0 as u32, term: term.0 });
+    async fn greet(&mut self, seats: Vec<Seat>) -> bool {
+        let greets = seats.into_iter().map(|seat| link::Greet { shard: seat.shard.0 as u32, term: seat.term.0 });
         if self.protocol >= link::SEVERAL_SERVERS {
             return self.say(down::Body::Greets(link::Greets { items: greets.collect() })).await;
         }
@@ -113,7 +138,22 @@ impl Mouth {
         true
     }
 
-    async fn hand_over(&mut self, parcel: Parcel) -> bool {
+    async fn released(&mut self, shard: ShardId) -> bool {
+        if self.protocol < link::SEVERAL_SERVERS {
+            return true;
+        }
+        self.say(down::Body::Released(link::Released { shards: vec![shard.0 as u32] })).await
+    }
+
+    async fn name_servers(&mut self, endpoints: Vec<String>) -> bool {
+        if self.protocol < link::SEVERAL_SERVERS {
+            return true;
+        }
+        self.say(down::Body::Servers(link::Servers { endpoints })).await
+    }
+
+    async fn hand_over(&mut self, from: Seat, parcel: Parcel) -> bool {
+        let shard = from.shard.0 as u32;
         let mut open = true;
         if !parcel.acks.is_empty() {
             let items = parcel.acks.iter().map(|(attempt, seq)| link::Ack { attempt: attempt.0, seq: *seq }).collect();
@@ -123,13 +163,12 @@ impl Mouth {
             open = open && self.order(orders).await;
         }
         for stop in parcel.stops {
-            let body =
-                link::Stop { attempt: stop.attempt.0, by: stop.by, grace_us: stop.grace.0, shard: SHARD.0 as u32 };
+            let body = link::Stop { attempt: stop.attempt.0, by: stop.by, grace_us: stop.grace.0, shard };
             open = open && self.say(down::Body::Stop(body)).await;
         }
-        if let Some((shard, term)) = self.link.switchboard.terms().first().filter(|_| !parcel.queries.is_empty()) {
+        if !parcel.queries.is_empty() {
             let attempts = parcel.queries.iter().map(|attempt| attempt.0).collect();
-            let query = link::Query { shard: shard.0 as u32, term: term.0, attempts };
+            let query = link::Query { shard, term: from.term.0, attempts };
             open = open && self.say(down::Body::Query(query)).await;
         }
         open
@@ -204,7 +243,7 @@ impl Mouth {
             Outcome::of(Verdict::Refused, format!("what to run cannot be read: {error}"), self.link.clock.now());
         let kind = ReportKind::Ended(Box::new(outcome));
         let report = Report { attempt: order.attempt, seq: u32::MAX, kind };
-        self.link.shard.tell(Input::Report { agent: order.agent, report });
+        self.link.shards.tell(order.shard, Input::Report { agent: order.agent, report });
     }
 }
 
@@ -248,12 +287,16 @@ async fn listen(
             return;
         }
         match message.body {
-            Some(up::Body::Reports(reports)) => link.shard.tell_many(reports_in(record.id, reports)),
+            Some(up::Body::Reports(reports)) => tell_reports(link, record.id, reports),
             Some(up::Body::Beat(beat)) => {
                 let now = link.clock.now();
                 let load = load_in(&beat);
                 link.switchboard.beat(record.id, load, now);
-                link.shard.tell(Input::AgentBeat { agent: record.id, load });
+                link.shards.tell_all(&Input::AgentBeat { agent: record.id, load });
+                // A leash must not be lengthened by whoever may own nothing any more.
+                if link.tenure.as_ref().is_some_and(|tenure| !tenure.holds(Instant::now())) {
+                    continue;
+                }
                 let seen = link::BeatSeen { sent_at: beat.sent_at, now: now.0 };
                 if downs.send(Ok(Down { body: Some(down::Body::BeatSeen(seen)) })).await.is_err() {
                     return;
@@ -265,7 +308,8 @@ async fn listen(
             }
             Some(up::Body::Answer(answer)) => {
                 let attempts = answer.not_here.into_iter().map(AttemptId).collect();
-                link.shard.tell(Input::NotHere { agent: record.id, attempts, rebooted });
+                let shard = ShardId(answer.shard.into());
+                link.shards.tell(shard, Input::NotHere { agent: record.id, attempts, rebooted });
             }
             // A second hello, or a kind this build does not know: nothing to act on.
             Some(up::Body::Hello(_)) | None => {}
@@ -274,16 +318,29 @@ async fn listen(
 }
 
 fn term_stored(link: &LinkService, record: &Arc<AgentRecord>, rebooted: bool, serial: u64, stored: link::TermStored) {
-    let current = link.switchboard.terms().iter().any(|(s, t)| s.0 as u32 == stored.shard && t.0 == stored.term);
-    if current {
+    let seat = Seat { shard: ShardId(stored.shard.into()), term: Term(stored.term) };
+    if link.switchboard.holds(seat)
+        && let Some(shard) = link.shards.handle(seat.shard)
+    {
         let held = stored.held.into_iter().map(held_in).collect();
-        link.shard.holds(Arc::clone(record), serial, held, rebooted);
+        shard.holds(Arc::clone(record), serial, held, rebooted);
     }
 }
 
-fn reports_in(agent: AgentId, reports: link::Reports) -> Vec<Input> {
-    let known = reports.items.into_iter().filter_map(Option::<Report>::from);
-    known.map(|report| Input::Report { agent, report }).collect()
+/// Each to its shard. What is for a shard that is run elsewhere is said again to whoever greets for it.
+fn tell_reports(link: &LinkService, agent: AgentId, reports: link::Reports) {
+    let mut parts: BTreeMap<ShardId, Vec<Input>> = BTreeMap::new();
+    for item in reports.items {
+        let shard = ShardId(item.shard.into());
+        if let Some(report) = Option::<Report>::from(item) {
+            parts.entry(shard).or_default().push(Input::Report { agent, report });
+        }
+    }
+    for (shard, inputs) in parts {
+        if let Some(shard) = link.shards.handle(shard) {
+            shard.tell_many(inputs);
+        }
+    }
 }
 
 fn held_in(held: link::Held) -> Held {

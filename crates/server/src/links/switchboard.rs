@@ -1,22 +1,23 @@
 //! Which agents are connected, and the way to each. Knows nothing of what is said.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use model::{AgentId, Load, ShardId, Term, Timestamp, VersionId};
 use parking_lot::Mutex;
 use tokio::sync::mpsc;
 
-use crate::shard::{Outlets, Parcel};
+use crate::shard::{Outlets, Parcel, Seat};
 
 /// What the server tells one agent's stream to send.
 #[derive(Debug)]
 pub enum Word {
-    Greet {
-        shard: ShardId,
-        term: Term,
-    },
-    Parcel(Parcel),
+    Greet(Seat),
+    Parcel(Seat, Parcel),
+    /// The shard is no longer run here.
+    Released(ShardId),
+    /// Where all servers of the cluster are.
+    Servers(Vec<String>),
     /// Orders of these versions will follow: their tasks can go ahead.
     Prepare(Vec<VersionId>),
     /// Another stream of the same agent took over, or the agent was removed.
@@ -29,6 +30,8 @@ pub enum Word {
 pub struct Switchboard {
     lines: Arc<Mutex<BTreeMap<AgentId, Line>>>,
     terms: Arc<Mutex<BTreeMap<ShardId, Term>>>,
+    /// Where agents find all servers of the cluster.
+    servers: Arc<Mutex<Vec<String>>>,
     /// When agents that are gone were last heard, while this server remembers.
     heard: Arc<Mutex<BTreeMap<AgentId, Timestamp>>>,
 }
@@ -37,9 +40,9 @@ struct Line {
     /// Tells one stream of an agent from the next.
     serial: u64,
     words: mpsc::UnboundedSender<Word>,
-    /// The shard has heard what the agent holds; before that, an order sent here would start after it was believed
+    /// Shards that have heard what the agent holds; before that, an order sent here would start after it was believed
     /// absent.
-    open: bool,
+    open: BTreeSet<ShardId>,
     since: Timestamp,
     load: Load,
     beat_at: Option<Timestamp>,
@@ -54,12 +57,28 @@ pub struct Presence {
 }
 
 impl Switchboard {
-    pub fn set_term(&self, shard: ShardId, term: Term) {
-        self.terms.lock().insert(shard, term);
+    /// The shards run here, each with its term.
+    pub fn seats(&self) -> Vec<Seat> {
+        self.terms.lock().iter().map(|(shard, term)| Seat { shard: *shard, term: *term }).collect()
     }
 
-    pub fn terms(&self) -> Vec<(ShardId, Term)> {
-        self.terms.lock().iter().map(|(shard, term)| (*shard, *term)).collect()
+    pub fn holds(&self, seat: Seat) -> bool {
+        self.terms.lock().get(&seat.shard) == Some(&seat.term)
+    }
+
+    /// Where agents find all servers; those that are connected are told when that changes.
+    pub fn name_servers(&self, endpoints: Vec<String>) {
+        let mut servers = self.servers.lock();
+        if *servers != endpoints {
+            servers.clone_from(&endpoints);
+            for line in self.lines.lock().values() {
+                let _ = line.words.send(Word::Servers(endpoints.clone()));
+            }
+        }
+    }
+
+    pub fn servers(&self) -> Vec<String> {
+        self.servers.lock().clone()
     }
 
     /// The newest stream of an agent is the one that counts; an earlier one is closed.
@@ -67,7 +86,7 @@ impl Switchboard {
         let (words, received) = mpsc::unbounded_channel();
         let mut lines = self.lines.lock();
         let serial = lines.get(&agent).map_or(1, |line| line.serial + 1);
-        let line = Line { serial, words, open: false, since: now, load: Load::default(), beat_at: None };
+        let line = Line { serial, words, open: BTreeSet::new(), since: now, load: Load::default(), beat_at: None };
         if let Some(earlier) = lines.insert(agent, line) {
             let _ = earlier.words.send(Word::Close { reason: "a newer stream of this agent took over" });
         }
@@ -121,20 +140,20 @@ impl Switchboard {
 }
 
 impl Outlets for Switchboard {
-    fn deliver(&self, agent: AgentId, mut parcel: Parcel) {
+    fn deliver(&self, from: Seat, agent: AgentId, mut parcel: Parcel) {
         // Nobody there: the agent is asked about its attempts when it comes back.
         if let Some(line) = self.lines.lock().get(&agent) {
-            if !line.open {
+            if !line.open.contains(&from.shard) {
                 parcel.orders.clear();
             }
-            let _ = line.words.send(Word::Parcel(parcel));
+            let _ = line.words.send(Word::Parcel(from, parcel));
         }
     }
 
-    fn open(&self, agent: AgentId, serial: u64) -> bool {
+    fn open(&self, shard: ShardId, agent: AgentId, serial: u64) -> bool {
         let mut lines = self.lines.lock();
         let line = lines.get_mut(&agent).filter(|line| line.serial == serial);
-        line.map(|line| line.open = true).is_some()
+        line.map(|line| line.open.insert(shard)).is_some()
     }
 
     fn prepare(&self, agent: AgentId, versions: Vec<VersionId>) {
@@ -143,10 +162,18 @@ impl Outlets for Switchboard {
         }
     }
 
-    fn greet_all(&self, shard: ShardId, term: Term) {
-        self.set_term(shard, term);
+    fn greet_all(&self, seat: Seat) {
+        self.terms.lock().insert(seat.shard, seat.term);
         for line in self.lines.lock().values() {
-            let _ = line.words.send(Word::Greet { shard, term });
+            let _ = line.words.send(Word::Greet(seat));
+        }
+    }
+
+    fn let_go(&self, shard: ShardId) {
+        self.terms.lock().remove(&shard);
+        for line in self.lines.lock().values_mut() {
+            line.open.remove(&shard);
+            let _ = line.words.send(Word::Released(shard));
         }
     }
 }
@@ -158,25 +185,28 @@ mod tests {
     fn orders(words: &mut mpsc::UnboundedReceiver<Word>) -> Vec<usize> {
         let parcels = std::iter::from_fn(|| words.try_recv().ok());
         parcels
-            .filter_map(|word| if let Word::Parcel(parcel) = word { Some(parcel.orders.len()) } else { None })
+            .filter_map(|word| if let Word::Parcel(_, parcel) = word { Some(parcel.orders.len()) } else { None })
             .collect()
     }
 
     #[test]
     fn orders_wait_until_the_shard_has_heard_what_the_agent_holds() {
         let (board, agent, now) = (Switchboard::default(), AgentId(1), Timestamp(0));
+        let (seat, shard) = (Seat { shard: ShardId(3), term: Term(1) }, ShardId(3));
         let parcel = || Parcel { orders: vec![order(agent)], ..Parcel::default() };
         let (first, mut old) = board.connect(agent, now);
-        board.deliver(agent, parcel());
-        assert!(board.open(agent, first));
-        board.deliver(agent, parcel());
+        board.deliver(seat, agent, parcel());
+        assert!(board.open(shard, agent, first));
+        board.deliver(seat, agent, parcel());
         assert_eq!(orders(&mut old), [0, 1]);
         let (second, mut new) = board.connect(agent, now);
-        assert!(!board.open(agent, first), "what the earlier stream said counts no more");
-        board.deliver(agent, parcel());
-        assert!(board.open(agent, second));
-        board.deliver(agent, parcel());
+        assert!(!board.open(shard, agent, first), "what the earlier stream said counts no more");
+        board.deliver(seat, agent, parcel());
+        assert!(board.open(shard, agent, second));
+        board.deliver(seat, agent, parcel());
         assert_eq!(orders(&mut new), [0, 1]);
+        board.deliver(Seat { shard: ShardId(4), ..seat }, agent, parcel());
+        assert_eq!(orders(&mut new), [0], "another shard has heard nothing yet");
     }
 
     fn order(agent: AgentId) -> engine::Order {

@@ -67,7 +67,7 @@ impl Desk {
         }
         let before = before.drained;
         let record = self.doorman.set_drained(id, drained).ok_or_else(|| no_agent(id))?;
-        if let Err(error) = self.shard.ask(by, Command::PutAgent { agent: Box::new(record) }).await {
+        if let Err(error) = self.shards.ask(by, Command::PutAgent { agent: Box::new(record) }).await {
             self.doorman.set_drained(id, before);
             return Err(error.into());
         }
@@ -83,7 +83,7 @@ impl Desk {
             let detail = format!("{} tasks run on agent {}", presence.load.running, record.name);
             return Err(Problem::new(Code::AgentBusy, detail).into());
         }
-        self.shard.ask(by, Command::RemoveAgent { agent: id }).await?;
+        self.shards.ask(by, Command::RemoveAgent { agent: id }).await?;
         if record.kind.is_executor() {
             self.executors.forget(id);
             return Ok(());
@@ -175,7 +175,7 @@ impl Desk {
     }
 
     async fn set_pool(&self, pool: PoolRecord, by: Actor) -> Done<()> {
-        self.shard.ask(by, Command::PutPool { pool }).await?;
+        self.shards.ask(by, Command::PutPool { pool }).await?;
         Ok(())
     }
 
@@ -184,7 +184,7 @@ impl Desk {
     }
 
     pub(crate) async fn put_limit(&self, body: LimitBody, by: Actor) -> Done<LimitBody> {
-        self.shard.ask(by, Command::SetGlobalLimit { limit: body.limit }).await?;
+        self.shards.ask(by, Command::SetGlobalLimit { limit: body.limit }).await?;
         self.limit().await
     }
 }

@@ -73,7 +73,7 @@ impl Desk {
             }
         }
         for gone in plan.deletions {
-            match self.shard.ask(by.clone(), Command::DeleteJob { job: gone.id }).await {
+            match self.shards.ask(by.clone(), Command::DeleteJob { job: gone.id }).await {
                 Ok(_) => report.done += 1,
                 Err(error) => report.failed.push((gone.name, error.into())),
             }
@@ -111,7 +111,7 @@ impl Desk {
     }
 
     async fn make_job(&self, draft: JobDraft, by: Actor) -> Done<JobId> {
-        match self.shard.ask(by, Command::ApplyJob(Box::new(draft))).await? {
+        match self.shards.ask(by, Command::ApplyJob(Box::new(draft))).await? {
             Reply::Job { id, .. } => Ok(id),
             other => Err(Problem::new(Code::Internal, format!("an unexpected reply: {other:?}")).into()),
         }

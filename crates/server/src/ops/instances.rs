@@ -83,7 +83,7 @@ impl Desk {
     /// The intent is on disk when this returns.
     pub(crate) async fn stop(&self, id: InstanceId, by: Actor) -> Done<InstanceView> {
         self.instance(id).await?;
-        self.shard.ask(by, Command::Stop { instance: id }).await?;
+        self.shards.ask(by, Command::Stop { instance: id }).await?;
         self.show_instance(id).await
     }
 
@@ -93,7 +93,7 @@ impl Desk {
             ResolveWord::Succeeded => Resolution::Succeeded,
             ResolveWord::Lost => Resolution::Lost,
         };
-        self.shard.ask(by, Command::Resolve { instance: id, verdict }).await?;
+        self.shards.ask(by, Command::Resolve { instance: id, verdict }).await?;
         self.show_instance(id).await
     }
 

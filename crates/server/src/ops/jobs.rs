@@ -74,13 +74,13 @@ impl Desk {
             let detail = format!("job {name} is followed by {}", told_few(&followers));
             return Err(Problem::new(Code::JobFollowed, detail).into());
         }
-        self.shard.ask(by, Command::DeleteJob { job }).await?;
+        self.shards.ask(by, Command::DeleteJob { job }).await?;
         Ok(())
     }
 
     /// Names of the jobs that run after this one.
     pub(crate) async fn followers(&self, job: JobId) -> Done<Vec<String>> {
-        let Reply::Followers(ids) = self.shard.ask(Actor::system(), Command::Followers { job }).await? else {
+        let Reply::Followers(ids) = self.shards.ask(Actor::system(), Command::Followers { job }).await? else {
             return Ok(Vec::new());
         };
         let names = self.read(move |reads, by| {
@@ -94,7 +94,7 @@ impl Desk {
 
     pub(crate) async fn set_mode(&self, tenant: TenantId, name: &str, mode: JobMode, by: Actor) -> Done<JobView> {
         let job = self.job(tenant, name).await?.id;
-        self.shard.ask(by, Command::SetMode { job, mode }).await?;
+        self.shards.ask(by, Command::SetMode { job, mode }).await?;
         self.show_job(tenant, name).await
     }
 
@@ -110,7 +110,7 @@ impl Desk {
 
     pub(crate) async fn release(&self, tenant: TenantId, name: &str, by: Actor) -> Done<JobView> {
         let job = self.job(tenant, name).await?.id;
-        match self.shard.ask(by, Command::Release { job }).await? {
+        match self.shards.ask(by, Command::Release { job }).await? {
             Reply::Job { changed: false, .. } => {
                 Err(Problem::new(Code::NotHeld, format!("job {name} is not held")).into())
             }

@@ -5,6 +5,7 @@ pub(crate) mod access;
 pub(crate) mod agents;
 pub(crate) mod apply;
 mod chain;
+pub(crate) mod cluster;
 pub(crate) mod event;
 pub(crate) mod instances;
 pub(crate) mod jobs;

@@ -1,5 +1,7 @@
 //! An ended instance once more: one, or all dead letters that fit.
 
+use axum::body::Bytes;
+use axum::http::{HeaderMap, Method};
 use engine::Command;
 use model::{Actor, Instance, InstanceId, JobMode, State, TenantId};
 use store::read::InstanceFilter;
@@ -17,7 +19,13 @@ impl Desk {
         self.show_instance(id).await
     }
 
-    pub(crate) async fn replay(&self, tenant: TenantId, body: ReplayBody, by: Actor) -> Done<ReplayView> {
+    pub(crate) async fn replay(
+        &self,
+        tenant: TenantId,
+        body: ReplayBody,
+        by: Actor,
+        headers: &HeaderMap,
+    ) -> Done<ReplayView> {
         let limit = match body.limit.unwrap_or(REPLAY) {
             limit @ 1..=REPLAY_MAX => limit as usize,
             other => {
@@ -47,12 +55,33 @@ impl Desk {
         };
         let mut view = ReplayView::default();
         for id in ids {
-            match self.run_again(id, Some(&Fits { job, body: &body }), by.clone()).await {
+            match self.replay_one(id, &Fits { job, body: &body }, by.clone(), headers).await {
                 Ok(()) => view.replayed.push(id.0),
                 Err(refused) => view.refused.push(RefusedView { id: id.0, why: refused.0.detail.clone() }),
             }
         }
         Ok(view)
+    }
+
+    /// At its owner, which must see that the row is still what it was.
+    async fn replay_one(&self, id: InstanceId, fits: &Fits<'_>, by: Actor, headers: &HeaderMap) -> Done<()> {
+        let shard = self.shards.of_instance(id).await?;
+        let owner = self.peers.as_ref().filter(|_| self.shards.handle(shard).is_none());
+        let Some((peers, owner)) = owner.and_then(|peers| Some((peers, peers.owner(shard)?))) else {
+            return self.run_again(id, Some(fits), by).await;
+        };
+        fits.check(&self.instance(id).await?)?;
+        let path = wire::routes::INSTANCE_RERUN.at(&[&id.to_string()]);
+        let mut headers = headers.clone();
+        headers.remove("idempotency-key");
+        let sent = peers.pass_on(&owner, Method::POST, &path, headers, Bytes::new()).await;
+        let answer = sent.map_err(|error| Problem::new(Code::StoreBusy, error.to_string()))?;
+        if answer.status().is_success() {
+            return Ok(());
+        }
+        let body = axum::body::to_bytes(answer.into_body(), 1 << 20).await.unwrap_or_default();
+        let told = serde_json::from_slice::<Problem>(&body);
+        Err(told.unwrap_or_else(|_| Problem::new(Code::NotOwner, "its owner is changing; try again")).into())
     }
 
     async fn run_again(&self, id: InstanceId, fits: Option<&Fits<'_>>, by: Actor) -> Done<()> {
@@ -79,7 +108,7 @@ impl Desk {
         if job.mode == JobMode::Disabled {
             return Err(Problem::new(Code::JobDisabled, format!("job {} is disabled", job.name)).into());
         }
-        self.shard.ask(by, Command::Rerun { instance: Box::new(instance), rule }).await?;
+        self.shards.ask(by, Command::Rerun { instance: Box::new(instance), rule }).await?;
         Ok(())
     }
 }

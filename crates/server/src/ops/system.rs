@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
-use model::{JobMode, Span, TenantId, Timestamp};
+use model::{JobMode, ShardId, Span, TenantId, Timestamp};
 use store::Reads;
 use store::StoreError;
 use store::read::JobFilter;
@@ -16,7 +16,7 @@ use wire::api::{
 use wire::{Code, Fault, Length, Problem};
 
 use super::{Desk, Done, instances, jobs};
-use crate::app::SHARD;
+use crate::shard::Progress;
 use crate::verify::{self, Window};
 
 /// The loop comes round at least once a second; one that has not for so long is stuck.
@@ -27,25 +27,39 @@ const COUNTED_MAX: usize = 20_000;
 
 impl Desk {
     pub(crate) fn health(&self) -> Done<HealthView> {
-        let turned = *self.shard.progress.turned_at.lock();
+        let running = self.shards.running();
+        let shards = running.iter().map(|(shard, handle)| self.shard_view(*shard, &handle.progress));
+        let shards = shards.collect::<Done<Vec<ShardView>>>()?;
+        // Of several servers one may well own nothing.
+        if shards.is_empty() && self.app.cluster.is_none() {
+            return Err(Problem::new(Code::NotReady, "the scheduling loop has ended").into());
+        }
+        let uptime = Span((self.clock.now() - self.started_at).0 / 1_000_000 * 1_000_000);
+        Ok(HealthView { ok: true, uptime: Length(uptime), shards })
+    }
+
+    fn shard_view(&self, shard: ShardId, progress: &Progress) -> Done<ShardView> {
+        let turned = *progress.turned_at.lock();
         // A loop that has just been started has not come round yet.
         let since_start = || Duration::from(self.clock.now() - self.started_at);
         let idle = turned.map_or_else(since_start, |turned| turned.elapsed());
-        let stuck = self.shard.progress.trouble.lock().clone();
+        let stuck = progress.trouble.lock().clone();
         if let Some(problem) = stalled(idle, stuck.as_deref()) {
             return Err(problem.into());
         }
-        let latest = self.ring.latest();
-        let shard = ShardView {
-            id: SHARD.0,
-            term: self.shard.progress.term.load(Ordering::Relaxed),
-            batch: latest.as_ref().map_or(0, |commit| commit.batch.0),
-            horizon: latest.map_or(self.started_at, |commit| commit.horizon).into(),
+        let latest = *progress.latest.lock();
+        Ok(ShardView {
+            id: shard.0,
+            term: progress.term.load(Ordering::Relaxed),
+            batch: latest.map_or(0, |(batch, _)| batch.0),
+            horizon: latest.map_or(self.started_at, |(_, horizon)| horizon).into(),
             idle: Length(Span::from(idle)),
             stuck,
-        };
-        let uptime = Span((self.clock.now() - self.started_at).0 / 1_000_000 * 1_000_000);
-        Ok(HealthView { ok: true, uptime: Length(uptime), shards: vec![shard] })
+        })
+    }
+
+    fn troubles(&self) -> Option<String> {
+        self.shards.running().iter().find_map(|(_, handle)| handle.progress.trouble.lock().clone())
     }
 
     pub(crate) fn ready(&self) -> Done<ReadyView> {
@@ -53,7 +67,7 @@ impl Desk {
         if !self.setup.is_done() {
             missing.push("set-up has not been done".to_owned());
         }
-        missing.extend(self.shard.progress.trouble.lock().clone());
+        missing.extend(self.troubles());
         missing.extend(self.health().err().map(|refused| refused.0.detail.clone()));
         if missing.is_empty() {
             return Ok(ReadyView { ready: true, missing });
@@ -73,7 +87,7 @@ impl Desk {
         let now = self.clock.now();
         let to = query.to.map_or(now, Timestamp::from);
         let from = query.from.map_or(to - Span::DAY, Timestamp::from);
-        let known = self.shard.progress.census.lock().jobs;
+        let known = self.shards.running().iter().map(|(_, handle)| handle.progress.census.lock().jobs).sum();
         let (counts, jobs) = self
             .read(move |reads, by| Ok((reads.counts(from, to, by)?, count_jobs(reads, tenant, known, by)?)))
             .await?;

@@ -40,7 +40,7 @@ impl Desk {
         {
             return self.show_instance(made).await;
         }
-        let reply = self.shard.ask(by.clone(), Command::Trigger(Box::new(asked.clone()))).await?;
+        let reply = self.shards.ask(by.clone(), Command::Trigger(Box::new(asked.clone()))).await?;
         let id = match reply {
             Reply::Instance { made: Some(made), .. } => {
                 let agent = made.target.and_then(|agent| self.anybody(agent));
@@ -141,7 +141,7 @@ impl Desk {
             None => {
                 // The key was taken and the server died before the instance was made.
                 let asked = Triggering { adopt: Some(id), ..asked };
-                self.shard.ask(by, Command::Trigger(Box::new(asked))).await?;
+                self.shards.ask(by, Command::Trigger(Box::new(asked))).await?;
                 Ok(id)
             }
         }

@@ -88,7 +88,7 @@ impl Desk {
     }
 
     async fn ask_why(&self, subject: Subject) -> Done<WhyReply> {
-        match self.shard.ask(Actor::system(), Command::Why { subject }).await? {
+        match self.shards.ask(Actor::system(), Command::Why { subject }).await? {
             Reply::Why(reply) => Ok(reply),
             other => Err(wire::Problem::new(wire::Code::Internal, format!("an unexpected reply: {other:?}")).into()),
         }

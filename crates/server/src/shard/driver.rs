@@ -1,28 +1,29 @@
-//! Drives a keeper with real threads and a real clock: waits for inputs or the next instant, tells, commits, releases.
+//! Drives a keeper with a thread and a real clock: waits for inputs or the next instant, tells, commits, releases. Before
+//! it decides and before it releases anything it looks at its lease.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use cluster::Tenure;
 use crossbeam_channel::{Receiver, RecvTimeoutError, Sender};
 use engine::input::Held;
 use engine::{Caller, Command, Effect, Input, Refusal, Reply, Shard};
-use model::{Actor, AgentRecord, ShardId, Timestamp};
-use store::{Reads, Store, StoreError};
+use model::{Actor, AgentRecord, Batch, ShardId, Timestamp};
+use store::{Reads, StoreError};
 use tokio::sync::oneshot;
 
 use super::complaint::Complaint;
 use super::keeper::{Keeper, Trouble};
+use super::lane::{Back, Lane, Wish, Written};
+use super::lent::Lent;
 use super::load;
-use super::release::{Answers, Outlets, prepare, release};
-use super::writer::{self, Wish, WriterHandle, Written};
+use super::release::{Answers, Outlets, Seat, prepare, release};
 use crate::clock::Clock;
 use crate::events::Ring;
 use crate::short_slice;
 
 /// At most so many messages are taken in before what they decided is handed on.
 const TURN_MAX: usize = 1_000;
-/// Messages that may wait for the shard; then whoever sends waits.
-const MESSAGES_MAX: usize = 8_192;
 /// How long to wait before a batch the store could not take is sent again.
 const SEND_AGAIN_AFTER: Duration = Duration::from_millis(200);
 const LOOK_AT_CLOCK_EVERY: Duration = Duration::from_secs(1);
@@ -62,6 +63,8 @@ pub struct Progress {
     pub census: parking_lot::Mutex<engine::Census>,
     pub term: std::sync::atomic::AtomicI64,
     pub trouble: parking_lot::Mutex<Option<String>>,
+    /// The newest commit on disk, and up to when everything is decided.
+    pub latest: parking_lot::Mutex<Option<(Batch, Timestamp)>>,
 }
 
 #[derive(Debug, thiserror::Error)]
@@ -111,40 +114,60 @@ impl ShardHandle {
     }
 }
 
-pub struct Started {
-    pub shard: ShardHandle,
-    pub writer: WriterHandle,
-    /// Ends when the shard is let go or the store fails for good.
-    pub ended: oneshot::Receiver<String>,
+/// What a shard loop needs of its server.
+#[derive(Clone)]
+pub(crate) struct Surroundings {
+    pub reads: Arc<dyn Reads>,
+    pub clock: Clock,
+    pub outlets: Arc<dyn Outlets>,
+    pub ring: Arc<Ring>,
+    /// None: nobody else can own anything.
+    pub tenure: Option<Arc<Tenure>>,
+    pub lent: Lent,
+    /// Messages that may wait for a shard; then whoever sends waits.
+    pub messages_max: usize,
 }
 
-/// Takes the shard over, loads it and starts its threads.
-pub fn start(
-    mut store: Box<dyn Store>,
-    reads: Arc<dyn Reads>,
+/// Why a shard loop came to its end.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum End {
+    /// It was asked to.
+    Stopped,
+    /// The shard is another's, or may be by now.
+    LetGo(String),
+    /// The store or the disk failed for good.
+    Failed(String),
+}
+
+/// Takes the shard over, loads it and starts its thread; blocks until it runs. `ended` is called on that thread.
+pub(crate) fn start(
     shard: ShardId,
-    clock: Clock,
-    outlets: Box<dyn Outlets>,
-    ring: Arc<Ring>,
-) -> Result<Started, StoreError> {
-    let (ownership, stored, ids) = writer::load(&mut *store, shard)?;
-    let keeper = Keeper::new(revive(ownership, stored, ids, shard, &*reads, clock.now()), ownership.standing);
-    let (messages, received) = crossbeam_channel::bounded(MESSAGES_MAX);
-    let back = messages.clone();
-    let failed = |error: std::io::Error| StoreError::Failed(format!("cannot start a thread: {error}"));
-    let (wishes, writer, _) = writer::start(store, move |w| drop(back.send(Message::Written(w)))).map_err(failed)?;
+    lane: Lane,
+    around: Surroundings,
+    ended: impl FnOnce(End) + Send + 'static,
+) -> Result<(ShardHandle, Seat), StoreError> {
+    let (loads, loaded) = crossbeam_channel::bounded(1);
+    let back: Back = Arc::new(move |written| drop(loads.send(written)));
+    let gone = || StoreError::Failed("the writer has stopped".into());
+    if !lane.wish(Wish::Load(shard), &back) {
+        return Err(gone());
+    }
+    let Written::Load(loaded) = loaded.recv().map_err(|_| gone())? else { return Err(gone()) };
+    let (ownership, stored, ids) = *loaded?;
+    around.lent.note(ids.clone(), shard);
+    let revived = revive(ownership, stored, ids, shard, &*around.reads, around.clock.now());
+    let keeper = Keeper::new(revived, ownership.standing);
+    let (messages, received) = crossbeam_channel::bounded(around.messages_max);
+    let written = messages.clone();
     let progress = Arc::new(Progress::default());
     progress.term.store(ownership.term.0, std::sync::atomic::Ordering::Relaxed);
-    let (ended_tx, ended) = oneshot::channel();
     let driver = Driver {
         keeper,
         shard,
-        reads,
         received,
-        wishes,
-        clock,
-        outlets,
-        ring,
+        back: Arc::new(move |w| drop(written.send(Message::Written(w)))),
+        lane,
+        around,
         answers: Answers::default(),
         callers: 0,
         progress: Arc::clone(&progress),
@@ -156,13 +179,13 @@ pub fn start(
         looked: Instant::now(),
     };
     std::thread::Builder::new()
-        .name("duly-shard".into())
+        .name(format!("duly-shard-{shard}"))
         .spawn(move || {
             short_slice::ask();
-            let _ = ended_tx.send(driver.run());
+            ended(driver.run());
         })
-        .map_err(failed)?;
-    Ok(Started { shard: ShardHandle { messages, progress }, writer, ended })
+        .map_err(|error| StoreError::Failed(format!("cannot start a thread: {error}")))?;
+    Ok((ShardHandle { messages, progress }, Seat { shard, term: ownership.term }))
 }
 
 /// The engine's memory, made from what the store has.
@@ -188,12 +211,10 @@ pub fn revive(
 struct Driver {
     keeper: Keeper,
     shard: ShardId,
-    reads: Arc<dyn Reads>,
     received: Receiver<Message>,
-    wishes: Sender<Wish>,
-    clock: Clock,
-    outlets: Box<dyn Outlets>,
-    ring: Arc<Ring>,
+    back: Back,
+    lane: Lane,
+    around: Surroundings,
     answers: Answers,
     callers: u64,
     progress: Arc<Progress>,
@@ -208,12 +229,12 @@ struct Driver {
 }
 
 impl Driver {
-    /// Until the shard is stopped, let go, or the store fails for good; the reason is given back.
-    fn run(mut self) -> String {
+    /// Until the shard is stopped, let go, or the store fails for good.
+    fn run(mut self) -> End {
         loop {
-            if let Err(reason) = self.turn() {
+            if let Err(end) = self.turn() {
                 self.answer_everyone();
-                return reason;
+                return end;
             }
             let written = !self.keeper.in_flight() && self.send_again.is_empty();
             let overdue = self.stop_by.is_some_and(|by| by <= Instant::now());
@@ -222,15 +243,17 @@ impl Driver {
                 if let Some(done) = self.stopping.take() {
                     let _ = done.send(());
                 }
-                return "stopped".into();
+                return End::Stopped;
             }
         }
     }
 
-    fn turn(&mut self) -> Result<(), String> {
+    fn turn(&mut self) -> Result<(), End> {
+        self.hold_on()?;
         self.launch_due()?;
         match self.received.recv_deadline(self.wait_until()) {
             Ok(message) => {
+                self.hold_on()?;
                 self.take(message)?;
                 for _ in 1..TURN_MAX {
                     if !self.keeper.takes_inputs() {
@@ -241,15 +264,25 @@ impl Driver {
                 }
             }
             Err(RecvTimeoutError::Timeout) => {}
-            Err(RecvTimeoutError::Disconnected) => return Err("nobody is left to tell it anything".into()),
+            Err(RecvTimeoutError::Disconnected) => return Err(End::Stopped),
         }
         self.look_at_clock()?;
         self.advance()
     }
 
+    /// Whoever cannot renew its lease stops deciding before another may begin.
+    fn hold_on(&self) -> Result<(), End> {
+        match &self.around.tenure {
+            Some(tenure) if !tenure.holds(Instant::now()) => {
+                Err(End::LetGo("its lease could not be renewed in time".into()))
+            }
+            _ => Ok(()),
+        }
+    }
+
     /// What is due leaves before anything is taken in, so that a flood of reports cannot delay a fire.
-    fn launch_due(&mut self) -> Result<(), String> {
-        while !self.reloading && self.stopping.is_none() && self.keeper.is_due(self.clock.now()) {
+    fn launch_due(&mut self) -> Result<(), End> {
+        while !self.reloading && self.stopping.is_none() && self.keeper.is_due(self.around.clock.now()) {
             self.tell(Input::Tick)?;
             let effects = self.keeper.take_effects();
             self.release(effects)?;
@@ -263,18 +296,18 @@ impl Driver {
             until = until.min(*at);
         }
         if self.keeper.takes_inputs() && !self.reloading && self.stopping.is_none() {
-            until = until.min(self.keeper.next_wake().map_or(until, |wake| self.clock.instant_of(wake)));
+            until = until.min(self.keeper.next_wake().map_or(until, |wake| self.around.clock.instant_of(wake)));
         }
         until
     }
 
-    fn look_at_clock(&mut self) -> Result<(), String> {
+    fn look_at_clock(&mut self) -> Result<(), End> {
         if self.looked.elapsed() < LOOK_AT_CLOCK_EVERY {
             return Ok(());
         }
         self.looked = Instant::now();
-        self.clock.look();
-        for by in self.clock.take_jumps() {
+        self.around.clock.look();
+        for by in self.around.clock.take_jumps() {
             tracing::warn!(%by, "the machine's clock jumped");
             self.tell(Input::ClockJumped { by })?;
         }
@@ -282,9 +315,10 @@ impl Driver {
         Ok(())
     }
 
-    fn take(&mut self, message: Message) -> Result<(), String> {
+    fn take(&mut self, message: Message) -> Result<(), End> {
         match message {
-            Message::Ask { answer, .. } if self.stopping.is_some() => drop(answer.send(Err(Refusal::NotOwner))),
+            // Unanswered means untold: whoever asked may ask the next owner.
+            Message::Ask { .. } if self.stopping.is_some() => {}
             Message::Ask { by, command, answer } => {
                 self.callers += 1;
                 let caller = Caller(self.callers);
@@ -298,7 +332,7 @@ impl Driver {
                 }
             }
             Message::Holds { agent, serial, held, rebooted } => {
-                if self.outlets.open(agent.id, serial) {
+                if self.around.outlets.open(self.shard, agent.id, serial) {
                     self.tell(Input::AgentUp { agent, held, rebooted })?;
                 }
             }
@@ -311,19 +345,19 @@ impl Driver {
         Ok(())
     }
 
-    fn tell(&mut self, input: Input) -> Result<(), String> {
+    fn tell(&mut self, input: Input) -> Result<(), End> {
         // While it stops, what agents report waits for the next owner: they keep it until it is acknowledged.
         if self.stopping.is_some() {
             return Ok(());
         }
-        match self.keeper.tell(self.clock.now(), input) {
+        match self.keeper.tell(self.around.clock.now(), input) {
             Ok(()) => Ok(()),
             Err(trouble) => self.meet(trouble),
         }
     }
 
     /// Ticks if it is time, then hands on what was decided.
-    fn advance(&mut self) -> Result<(), String> {
+    fn advance(&mut self) -> Result<(), End> {
         *self.progress.turned_at.lock() = Some(Instant::now());
         let now = Instant::now();
         for (_, wish) in self.send_again.extract_if(.., |(at, _)| *at <= now).collect::<Vec<_>>() {
@@ -332,7 +366,7 @@ impl Driver {
         if self.reloading {
             return Ok(());
         }
-        let now = self.clock.now();
+        let now = self.around.clock.now();
         if self.keeper.takes_inputs() && self.keeper.next_wake().is_some_and(|wake| wake <= now) {
             self.tell(Input::Tick)?;
         }
@@ -351,16 +385,16 @@ impl Driver {
         Ok(())
     }
 
-    fn written(&mut self, written: Written) -> Result<(), String> {
+    fn written(&mut self, written: Written) -> Result<(), End> {
         match written {
             Written::Commit(Ok(answers)) => {
                 *self.progress.trouble.lock() = None;
                 if let Some((lasted, tries)) = self.complaint.over(Instant::now()) {
                     tracing::info!(?lasted, tries, "the store takes writes again");
                 }
-                let (commit, effects, trouble) = self.keeper.committed(answers, self.clock.now());
-                prepare(&commit, &*self.outlets);
-                self.ring.push(commit);
+                let (commit, effects, trouble) = self.keeper.committed(answers, self.around.clock.now());
+                prepare(&commit, &*self.around.outlets);
+                self.written_down(commit);
                 self.release(effects)?;
                 trouble.map_or(Ok(()), |trouble| self.meet(trouble))
             }
@@ -373,15 +407,16 @@ impl Driver {
                 Some(trouble) => self.meet(trouble),
                 None => {
                     let (commit, effects, trouble) = self.keeper.done_after_all();
-                    self.ring.push(commit);
+                    self.written_down(commit);
                     self.release(effects)?;
                     trouble.map_or(Ok(()), |trouble| self.meet(trouble))
                 }
             },
             Written::Standing(Err(error)) => self.wait_and(Wish::Standing(self.shard), &error),
-            Written::Reload(Ok(loaded)) => {
+            Written::Load(Ok(loaded)) => {
                 let (ownership, stored, ids) = *loaded;
-                let shard = revive(ownership, stored, ids, self.shard, &*self.reads, self.clock.now());
+                self.around.lent.note(ids.clone(), self.shard);
+                let shard = revive(ownership, stored, ids, self.shard, &*self.around.reads, self.around.clock.now());
                 self.keeper.reloaded(shard, ownership.standing);
                 self.reloading = false;
                 self.progress.term.store(ownership.term.0, std::sync::atomic::Ordering::Relaxed);
@@ -391,13 +426,21 @@ impl Driver {
                     tracing::debug!(?caller, "an answer was lost with a load");
                     let _ = answer.send(Err(Refusal::NotOwner));
                 }
-                self.outlets.greet_all(self.shard, ownership.term);
+                self.around.outlets.greet_all(self.seat());
                 Ok(())
             }
-            Written::Reload(Err(error)) => self.wait_and(Wish::Reload(self.shard), &error),
-            Written::Ids(_, Ok(ids)) => self.tell(Input::Ids { from: ids.start, until: ids.end }),
+            Written::Load(Err(error)) => self.wait_and(Wish::Load(self.shard), &error),
+            Written::Ids(_, Ok(ids)) => {
+                self.around.lent.note(ids.clone(), self.shard);
+                self.tell(Input::Ids { from: ids.start, until: ids.end })
+            }
             Written::Ids(count, Err(error)) => self.wait_and(Wish::Ids(self.shard, count), &error),
         }
+    }
+
+    fn written_down(&self, commit: Arc<engine::Commit>) {
+        *self.progress.latest.lock() = Some((commit.batch, commit.horizon));
+        self.around.ring.push(commit);
     }
 
     /// Tries follow each other five times a second: not each of them is worth a line.
@@ -408,13 +451,13 @@ impl Driver {
         *self.progress.trouble.lock() = Some(error.to_string());
     }
 
-    fn wait_and(&mut self, wish: Wish, error: &StoreError) -> Result<(), String> {
+    fn wait_and(&mut self, wish: Wish, error: &StoreError) -> Result<(), End> {
         self.complain(error, "the store does not answer");
         self.send_again.push((Instant::now() + SEND_AGAIN_AFTER, wish));
         Ok(())
     }
 
-    fn meet(&mut self, trouble: Trouble) -> Result<(), String> {
+    fn meet(&mut self, trouble: Trouble) -> Result<(), End> {
         match trouble {
             Trouble::SendAgain(commit) => {
                 self.send_again.push((Instant::now() + SEND_AGAIN_AFTER, Wish::Commit(commit)));
@@ -424,23 +467,32 @@ impl Driver {
             Trouble::Reload => {
                 tracing::error!("the shard is loaded again");
                 self.reloading = true;
-                self.wish(Wish::Reload(self.shard))
+                self.wish(Wish::Load(self.shard))
             }
             Trouble::ReloadAfterCommit => Ok(()),
-            Trouble::LetGo => Err("another server owns the shard".into()),
-            Trouble::Die(what) => Err(format!("the store failed for good: {what}")),
+            Trouble::LetGo => Err(End::LetGo("another server owns it".into())),
+            Trouble::Die(what) => Err(End::Failed(format!("the store failed for good: {what}"))),
         }
     }
 
-    fn wish(&mut self, wish: Wish) -> Result<(), String> {
-        self.wishes.send(wish).map_err(|_| "the writer has stopped".into())
+    fn wish(&mut self, wish: Wish) -> Result<(), End> {
+        if self.lane.wish(wish, &self.back) { Ok(()) } else { Err(End::Failed("the writer has stopped".into())) }
     }
 
-    fn release(&mut self, effects: Vec<Effect>) -> Result<(), String> {
-        match release(effects, &*self.outlets, &mut self.answers) {
+    fn release(&mut self, effects: Vec<Effect>) -> Result<(), End> {
+        if effects.is_empty() {
+            return Ok(());
+        }
+        // Once more, and last: whoever was paused between deciding and this must not act on it.
+        self.hold_on()?;
+        match release(effects, self.seat(), &*self.around.outlets, &mut self.answers) {
             Some(count) => self.wish(Wish::Ids(self.shard, count)),
             None => Ok(()),
         }
+    }
+
+    fn seat(&self) -> Seat {
+        Seat { shard: self.shard, term: self.keeper.shard().term() }
     }
 
     fn answer_everyone(&mut self) {

@@ -332,6 +332,7 @@ fn worth_repeating(input: &Input) -> bool {
         | Input::Unanswered { .. }
         | Input::Asked { .. }
         | Input::Reconcile { .. }
+        | Input::Roster(_)
         | Input::Ids { .. } => false,
     }
 }

@@ -3,10 +3,18 @@
 mod complaint;
 mod driver;
 pub mod keeper;
+mod lane;
+mod lent;
 mod load;
+mod place;
 mod release;
-mod writer;
+mod shards;
 
-pub use driver::{AskError, ShardHandle, Started, revive, start};
-pub use release::{Answers, Outlets, Parcel, Stop, release};
-pub use writer::WriterHandle;
+pub use driver::{AskError, End, Progress, ShardHandle, revive};
+pub use lane::Lane;
+pub use release::{Answers, Outlets, Parcel, Seat, Stop, release};
+pub use shards::Shards;
+
+pub(crate) use driver::Surroundings;
+pub(crate) use lent::Lent;
+pub(crate) use place::FIRST;

@@ -26,26 +26,35 @@ pub struct Stop {
     pub grace: Span,
 }
 
+/// The shard that speaks, and the term it speaks under.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Seat {
+    pub shard: ShardId,
+    pub term: Term,
+}
+
 /// Where parcels go. Losing one is only a delay: the agent is asked again when it is next greeted.
-pub trait Outlets: Send {
-    fn deliver(&self, agent: AgentId, parcel: Parcel);
+pub trait Outlets: Send + Sync {
+    fn deliver(&self, from: Seat, agent: AgentId, parcel: Parcel);
     /// Orders of these versions will go there soon; whatever helps may be done ahead.
     fn prepare(&self, _agent: AgentId, _versions: Vec<VersionId>) {}
     /// The shard is about to hear what an agent holds, over this stream of it: orders may follow. False: a newer stream
     /// took its place, and will say it again.
-    fn open(&self, _agent: AgentId, _serial: u64) -> bool {
+    fn open(&self, _shard: ShardId, _agent: AgentId, _serial: u64) -> bool {
         true
     }
     /// Which of these takes it? The answer comes back as an input.
-    fn ask(&self, _ask: Ask) {}
+    fn ask(&self, _shard: ShardId, _ask: Ask) {}
     /// A new term begins: every connected agent is greeted with it.
-    fn greet_all(&self, shard: ShardId, term: Term);
+    fn greet_all(&self, seat: Seat);
+    /// The shard is no longer run here: nobody is greeted for it any more.
+    fn let_go(&self, _shard: ShardId) {}
 }
 
 pub type Answers = FxHashMap<Caller, oneshot::Sender<Result<Reply, Refusal>>>;
 
 /// How many more ids the shard wants, if it does.
-pub fn release(effects: Vec<Effect>, outlets: &dyn Outlets, answers: &mut Answers) -> Option<i64> {
+pub fn release(effects: Vec<Effect>, from: Seat, outlets: &dyn Outlets, answers: &mut Answers) -> Option<i64> {
     let mut parcels: BTreeMap<AgentId, Parcel> = BTreeMap::new();
     let mut wants_ids = None;
     for effect in effects {
@@ -54,7 +63,7 @@ pub fn release(effects: Vec<Effect>, outlets: &dyn Outlets, answers: &mut Answer
             Effect::Stop { agent, attempt, alias, by, grace } => {
                 parcels.entry(agent).or_default().stops.push(Stop { attempt, alias, by, grace });
             }
-            Effect::Ask(ask) => outlets.ask(ask),
+            Effect::Ask(ask) => outlets.ask(from.shard, ask),
             Effect::Inspect { agent, open } => parcels.entry(agent).or_default().inspect.extend(open),
             Effect::Query { agent, attempts } => parcels.entry(agent).or_default().queries.extend(attempts),
             Effect::Acknowledge { agent, attempt, seq } => {
@@ -70,7 +79,7 @@ pub fn release(effects: Vec<Effect>, outlets: &dyn Outlets, answers: &mut Answer
         }
     }
     for (agent, parcel) in parcels {
-        outlets.deliver(agent, parcel);
+        outlets.deliver(from, agent, parcel);
     }
     wants_ids
 }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use engine::{Ask, Input, Question};
-use model::{AgentId, Span, Verdict};
+use model::{AgentId, ShardId, Span, Verdict};
 use wire::xxl::{Answer, JobQuestion};
 
 use super::connection::CallError;
@@ -15,11 +15,11 @@ use super::switch::Executors;
 use crate::shard::Stop;
 
 impl Executors {
-    pub(crate) fn ask(&self, ask: Ask) {
+    pub(crate) fn ask(&self, shard: ShardId, ask: Ask) {
         let this = self.clone();
         self.spawn(async move {
             let (chosen, trail) = this.ask_each(&ask).await;
-            this.tell(Input::Asked { attempt: ask.attempt, chosen, trail });
+            this.tell(shard, Input::Asked { attempt: ask.attempt, chosen, trail });
         });
     }
 
@@ -54,22 +54,22 @@ impl Executors {
 
     /// Ends all the executor has of these jobs. What it does not tell about within its grace is over, too: an executor
     /// that was told to end a job drops what it had in line without a word.
-    pub(super) async fn stop(&self, line: &Arc<Line>, stops: Vec<Stop>) {
+    pub(super) async fn stop(&self, shard: ShardId, line: &Arc<Line>, stops: Vec<Stop>) {
         let mut jobs: BTreeMap<i32, Vec<Stop>> = BTreeMap::new();
         for stop in stops {
             if line.take_back(stop.attempt).is_some() {
-                self.report(line.id, stop.attempt, Verdict::Stopped, "it had not been sent");
+                self.report(shard, line.id, stop.attempt, Verdict::Stopped, "it had not been sent");
             } else {
                 jobs.entry(stop.alias).or_default().push(stop);
             }
         }
         for (alias, stops) in jobs {
             let (this, line) = (self.clone(), Arc::clone(line));
-            self.spawn(async move { this.kill(&line, alias, stops).await });
+            self.spawn(async move { this.kill(shard, &line, alias, stops).await });
         }
     }
 
-    async fn kill(&self, line: &Arc<Line>, alias: i32, stops: Vec<Stop>) {
+    async fn kill(&self, shard: ShardId, line: &Arc<Line>, alias: i32, stops: Vec<Stop>) {
         let called = line.ask("kill", &JobQuestion { job_id: alias }.body()).await;
         if let Err(CallError::NotSent { refused, why }) = &called {
             self.set_aside(line, *refused, why);
@@ -84,7 +84,7 @@ impl Executors {
                 tokio::time::sleep(Duration::from_micros(grace.0.max(0) as u64)).await;
                 for stop in stops {
                     let why = "its executor was told to end it and has not said how it ended";
-                    self.report(line.id, stop.attempt, Verdict::Stopped, why);
+                    self.report(shard, line.id, stop.attempt, Verdict::Stopped, why);
                 }
             }
             // It is asked again when it can be reached.

@@ -1,7 +1,9 @@
 //! Where executors come in: `/api/*` beside our own API, under the root and under the names admins are usually found by.
 //! Whatever happens the answer is HTTP 200 with a code in its body, because some executors die of anything else.
 
-use axum::body::{Body, to_bytes};
+use std::time::{Duration, Instant};
+
+use axum::body::{Body, Bytes, to_bytes};
 use axum::extract::{Request, State};
 use axum::http::{HeaderMap, HeaderValue, Method, header};
 use axum::middleware::Next;
@@ -11,11 +13,15 @@ use model::{Actor, AttemptId, Outcome, Report, ReportKind, Timestamp, Verdict};
 use wire::xxl::{BadBody, Callback, Dialect, callbacks, code, refusal, registration, success};
 
 use super::tokens::Shut;
+use crate::api::PassedOn;
 use crate::ops::Desk;
+use crate::shard::FIRST;
 
 /// The usual context path.
 const CONTEXT: &str = "/xxl-job-admin";
 const BODY_MAX: usize = 16 << 20;
+/// An executor waits no longer for an answer.
+const DESK_WITHIN: Duration = Duration::from_secs(2);
 /// As much of a result's text as is kept.
 const MESSAGE_MAX: usize = 15_000;
 
@@ -65,6 +71,8 @@ async fn serve(desk: &Desk, call: &str, request: Request) -> Result<String, Stri
                       `duly xxl-token create`."
             .into(),
     })?;
+    let passed_on = request.extensions().get::<PassedOn>().is_some();
+    let (path, headers) = (request.uri().path().to_owned(), request.headers().clone());
     let dialect = if request.headers().contains_key("xxl-job-appname") { Dialect::Trigger } else { Dialect::Run };
     let body =
         to_bytes(request.into_body(), BODY_MAX).await.map_err(|error| format!("the body cannot be read: {error}"))?;
@@ -72,13 +80,59 @@ async fn serve(desk: &Desk, call: &str, request: Request) -> Result<String, Stri
         BadBody::NotJson(_) if body.iter().all(u8::is_ascii_whitespace) => "invalid request, requestBody empty.".into(),
         other => other.to_string(),
     };
+    let at_desk = desk.peers.is_none() || desk.shards.handle(FIRST).is_some();
+    if matches!(call, "registry" | "registryRemove") && !at_desk && !passed_on {
+        return desk.registered_elsewhere(&path, headers, body).await;
+    }
     match call {
         "registry" => executors.heard(&scope, registration(&body).map_err(bad)?, dialect, shown).await?,
         "registryRemove" => executors.left(&scope, &registration(&body).map_err(bad)?)?,
         "callback" => settle(desk, scope, callbacks(&body).map_err(bad)?).await?,
         other => return Err(format!("invalid request, uri-mapping({other}) not found.")),
     }
+    if matches!(call, "registry" | "registryRemove") && at_desk {
+        desk.tell_others(&path, &headers, &body);
+    }
     Ok(success())
+}
+
+/// Executors tell one server of several. Whoever owns the first shard keeps the register, and tells the others, so that
+/// each can call them and show them the right token.
+impl Desk {
+    async fn registered_elsewhere(&self, path: &str, headers: HeaderMap, body: Bytes) -> Result<String, String> {
+        let peers = self.peers.as_ref().ok_or("there is no other server")?;
+        let give_up = Instant::now() + DESK_WITHIN;
+        loop {
+            let owner = peers.owner(FIRST);
+            if let Some(owner) = owner {
+                let answer = peers.pass_on(&owner, Method::POST, path, headers.clone(), body.clone()).await;
+                match answer {
+                    Ok(answer) => {
+                        let body = to_bytes(answer.into_body(), BODY_MAX).await.map_err(|error| error.to_string())?;
+                        return String::from_utf8(body.to_vec()).map_err(|error| error.to_string());
+                    }
+                    Err(error) => tracing::debug!(%error, "a registration could not be passed on"),
+                }
+            }
+            if Instant::now() > give_up {
+                return Err("the register is changing hands; try again".into());
+            }
+            tokio::time::sleep(Duration::from_millis(50)).await;
+        }
+    }
+
+    fn tell_others(&self, path: &str, headers: &HeaderMap, body: &Bytes) {
+        let Some(peers) = self.peers.clone() else { return };
+        for other in peers.others() {
+            let (peers, path) = (peers.clone(), path.to_owned());
+            let (headers, body) = (headers.clone(), body.clone());
+            tokio::spawn(async move {
+                if let Err(error) = peers.pass_on(&other, Method::POST, &path, headers, body).await {
+                    tracing::debug!(%error, "a registration was not heard by all; the next one will be");
+                }
+            });
+        }
+    }
 }
 
 fn token(headers: &HeaderMap) -> Option<&str> {
@@ -94,7 +148,7 @@ async fn settle(desk: &Desk, scope: Scope, callbacks: Vec<Callback>) -> Result<(
     let now = desk.clock.now();
     desk.executors.told(&callbacks.iter().map(|callback| AttemptId(callback.log_id)).collect::<Vec<_>>());
     let reports = callbacks.into_iter().map(|callback| report(callback, now)).collect();
-    let asked = desk.shard.ask(Actor::system(), Command::Callback { scope, reports }).await;
+    let asked = desk.shards.ask(Actor::system(), Command::Callback { scope, reports }).await;
     match asked.map_err(|error| error.to_string())? {
         Reply::CalledBack { foreign, .. } if foreign > 0 => {
             tracing::warn!(foreign, "somebody called back runs that are not its own; nothing came of it");

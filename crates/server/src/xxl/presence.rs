@@ -33,6 +33,8 @@ impl Executors {
         let id = self.0.registry.lock().find(&place);
         let id = match id {
             Some(id) => id,
+            // It will be known here when the register has been read again.
+            None if !self.is_desk() => return Ok(()),
             None => {
                 let kind = Executor { present: true, ..Executor::default() };
                 self.admit(place, address.told().into(), kind).await?
@@ -98,7 +100,7 @@ impl Executors {
     /// Writes a record down and makes it known.
     async fn keep(&self, record: AgentRecord) -> Result<AgentId, String> {
         let command = Command::PutAgent { agent: Box::new(record.clone()) };
-        self.ways().shard.ask(Actor::system(), command).await.map_err(|error| error.to_string())?;
+        self.ways().shards.ask(Actor::system(), command).await.map_err(|error| error.to_string())?;
         let id = record.id;
         self.0.registry.lock().put(Arc::new(record));
         Ok(id)
@@ -119,7 +121,7 @@ impl Executors {
             self.relist(id, Some(n as u32)).await?;
             self.line_at(id, address, Dialect::default());
             let record = self.record(id).ok_or("it was removed meanwhile")?;
-            self.tell(Input::AgentUp { agent: record, held: Vec::new(), rebooted: false });
+            self.tell_all(Input::AgentUp { agent: record, held: Vec::new(), rebooted: false });
         }
         let of_pool = |record: &Arc<AgentRecord>| record.tenant == tenant && record.pools.iter().any(|own| own == pool);
         let listed = self.records().into_iter().filter(of_pool).filter(|record| executor(record).listed.is_some());
@@ -127,7 +129,7 @@ impl Executors {
         for record in listed.filter(|record| !written.contains(&Place::of(record))) {
             self.relist(record.id, None).await?;
             if !self.is_there(record.id) {
-                self.tell(Input::AgentGone { agent: record.id });
+                self.tell_all(Input::AgentGone { agent: record.id });
             }
         }
         Ok(())
@@ -155,7 +157,7 @@ impl Executors {
             heard < before && executor(record).listed.is_none() && !self.is_there(record.id)
         };
         for record in self.records().into_iter().filter(old) {
-            let removed = self.ways().shard.ask(Actor::system(), Command::RemoveAgent { agent: record.id }).await;
+            let removed = self.ways().shards.ask(Actor::system(), Command::RemoveAgent { agent: record.id }).await;
             match removed {
                 Ok(_) => self.forget(record.id),
                 Err(error) => tracing::debug!(%error, executor = %record.name, "an old executor is not forgotten yet"),

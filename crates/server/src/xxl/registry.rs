@@ -1,7 +1,7 @@
 //! Which executors there are, and which of them are there: by what they say, by what people listed, and by what happened
 //! when they were called. Pure: told what was heard and when, it answers what changed.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
 
 use model::{AgentId, AgentKind, AgentRecord, Executor, Span, TenantId, Timestamp};
@@ -81,6 +81,31 @@ impl Registry {
             self.known.insert(record.id, known);
         }
         there
+    }
+
+    /// Takes in what other servers wrote: who is new, who came and went, who was removed.
+    pub(super) fn follow(&mut self, records: &[AgentRecord], now: Timestamp) -> Vec<News> {
+        let mut news = Vec::new();
+        let ids: BTreeSet<AgentId> = records.iter().map(|record| record.id).collect();
+        let removed: Vec<AgentId> = self.known.keys().copied().filter(|id| !ids.contains(id)).collect();
+        for id in removed {
+            self.forget(id);
+            news.push(News::Gone(id));
+        }
+        for record in records.iter().filter(|record| record.kind.is_executor()) {
+            let Some(known) = self.known.get(&record.id) else {
+                news.extend(self.load(std::iter::once(record.clone()), now).into_iter().map(News::Up));
+                continue;
+            };
+            let (was, is) = (executor(&known.record).present, executor(record).present);
+            self.put(Arc::new(record.clone()));
+            match (was, is) {
+                (false, true) => news.push(self.heard(record.id, now)),
+                (true, false) => news.push(self.left(record.id)),
+                _ => {}
+            }
+        }
+        news
     }
 
     pub(super) fn find(&self, place: &Place) -> Option<AgentId> {

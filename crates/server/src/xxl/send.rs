@@ -48,14 +48,20 @@ impl Executors {
     async fn run(&self, line: &Arc<Line>, kept: &mut Option<Connection>, order: &Order) {
         let attempt = order.attempt;
         if self.0.clock.now() > order.start_by {
-            return self.report(line.id, attempt, Verdict::Undelivered, "it waited too long for its executor");
+            return self.report(
+                order.shard,
+                line.id,
+                attempt,
+                Verdict::Undelivered,
+                "it waited too long for its executor",
+            );
         }
         let body = match self.body(order).await {
             Ok(body) => body,
             Err(error) => {
                 tracing::error!(%attempt, %error, "what to run cannot be read; the order is refused");
                 let why = format!("what to run cannot be read: {error}");
-                return self.report(line.id, attempt, Verdict::Refused, why);
+                return self.report(order.shard, line.id, attempt, Verdict::Refused, why);
             }
         };
         let mut became = self.call_run(line, kept, &body).await;
@@ -69,21 +75,27 @@ impl Executors {
         match became {
             Fate::Taken => {
                 let kind = ReportKind::Started { at: self.0.clock.now() };
-                self.tell(Input::Report { agent: line.id, report: Report { attempt, seq: 1, kind } });
+                self.tell(order.shard, Input::Report { agent: line.id, report: Report { attempt, seq: 1, kind } });
             }
-            Fate::Over(verdict, text) => self.report(line.id, attempt, verdict, text),
+            Fate::Over(verdict, text) => self.report(order.shard, line.id, attempt, verdict, text),
             Fate::OtherName => {
-                self.report(line.id, attempt, Verdict::Refused, "the executor knows neither /run nor /trigger");
+                self.report(
+                    order.shard,
+                    line.id,
+                    attempt,
+                    Verdict::Refused,
+                    "the executor knows neither /run nor /trigger",
+                );
             }
             Fate::NotSent { refused, why } => {
                 // First that it is not there, or the run would come back to it.
                 self.set_aside(line, refused, &why);
-                self.report(line.id, attempt, Verdict::Undelivered, why);
+                self.report(order.shard, line.id, attempt, Verdict::Undelivered, why);
             }
             Fate::Unanswered(why) => {
                 tracing::warn!(executor = %line.address, %attempt, %why, "a run was sent and not answered");
                 let why = format!("its executor was sent it and did not answer: {why}");
-                self.tell(Input::Unanswered { agent: line.id, attempt, why });
+                self.tell(order.shard, Input::Unanswered { agent: line.id, attempt, why });
             }
         }
     }
@@ -132,7 +144,7 @@ impl Executors {
 
     fn undelivered(&self, agent: AgentId, orders: Vec<Order>, why: &str) {
         for order in orders {
-            self.report(agent, order.attempt, Verdict::Undelivered, why);
+            self.report(order.shard, agent, order.attempt, Verdict::Undelivered, why);
         }
     }
 

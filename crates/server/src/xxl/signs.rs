@@ -4,7 +4,7 @@ use std::collections::{BTreeSet, HashSet};
 use std::sync::Arc;
 
 use engine::{Input, Inspected};
-use model::{AttemptId, Report, ReportKind, Span, Verdict};
+use model::{AttemptId, Report, ReportKind, ShardId, Span, Verdict};
 use wire::xxl::{JobQuestion, LogQuestion};
 
 use super::ask::answer;
@@ -27,7 +27,7 @@ impl Executors {
         }
     }
 
-    pub(super) async fn inspect(&self, line: &Arc<Line>, open: Vec<Inspected>) {
+    pub(super) async fn inspect(&self, shard: ShardId, line: &Arc<Line>, open: Vec<Inspected>) {
         if !line.begin_inspection() {
             return;
         }
@@ -40,10 +40,13 @@ impl Executors {
             // What it says it has is not in doubt any more.
             for one in open.iter().filter(|one| one.alias == alias && one.taken && one.doubted && idle == Some(false)) {
                 let kind = ReportKind::Started { at: one.started_at.unwrap_or(one.ordered_at) };
-                self.tell(Input::Report { agent: line.id, report: Report { attempt: one.attempt, seq: 1, kind } });
+                self.tell(
+                    shard,
+                    Input::Report { agent: line.id, report: Report { attempt: one.attempt, seq: 1, kind } },
+                );
             }
             for one in open.iter().filter(|one| one.alias == alias) {
-                self.judge(line, *one, idle).await;
+                self.judge(shard, line, *one, idle).await;
             }
         }
         line.end_inspection();
@@ -77,7 +80,7 @@ impl Executors {
         Some(idle)
     }
 
-    async fn judge(&self, line: &Arc<Line>, one: Inspected, idle: Option<bool>) {
+    async fn judge(&self, shard: ShardId, line: &Arc<Line>, one: Inspected, idle: Option<bool>) {
         if line.is_under_way(one.attempt) {
             return;
         }
@@ -109,14 +112,14 @@ impl Executors {
             Conclusion::Wait => return,
             Conclusion::Doubt => {
                 let why = "its executor says that it has nothing of the job, and was never heard to say otherwise";
-                return self.tell(Input::Unanswered { agent: line.id, attempt: one.attempt, why: why.into() });
+                return self.tell(shard, Input::Unanswered { agent: line.id, attempt: one.attempt, why: why.into() });
             }
             Conclusion::NeverCame => (Verdict::Undelivered, "its executor never got it"),
             Conclusion::Gone => (Verdict::Lost, "its executor no longer has it and never said how it ended"),
             Conclusion::Restarted => (Verdict::Lost, "its executor was restarted and never said how it ended"),
         };
         tracing::warn!(executor = %line.address, attempt = %one.attempt, why, "a run ends by the signs");
-        self.report(line.id, one.attempt, verdict, why);
+        self.report(shard, line.id, one.attempt, verdict, why);
     }
 
     async fn has_log(&self, line: &Arc<Line>, one: Inspected) -> Option<bool> {

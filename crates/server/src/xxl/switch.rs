@@ -4,7 +4,9 @@ use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use engine::{Command, Input};
-use model::{Actor, AgentId, AgentKind, AgentRecord, Executor, Outcome, Report, ReportKind, Span, Verdict, VersionId};
+use model::{
+    Actor, AgentId, AgentKind, AgentRecord, Executor, Outcome, Report, ReportKind, ShardId, Span, Verdict, VersionId,
+};
 use parking_lot::{Mutex, RwLock};
 use tokio_util::sync::CancellationToken;
 use wire::task::ExecutorTask;
@@ -17,7 +19,7 @@ use super::registry::{News, Registry, executor};
 use super::tokens::Tokens;
 use crate::clock::Clock;
 use crate::links::Tasks;
-use crate::shard::{Parcel, ShardHandle, WriterHandle};
+use crate::shard::{FIRST, Lane, Parcel, Shards};
 
 /// Versions whose task is kept ready.
 const TASKS_KEPT: u64 = 100_000;
@@ -44,10 +46,10 @@ pub(super) struct Ready {
     pub params: serde_json::Map<String, serde_json::Value>,
 }
 
-/// The ways out of here, known once the shard runs.
+/// The ways out of here, known once shards run.
 pub(super) struct Ways {
-    pub(super) shard: ShardHandle,
-    pub(super) writer: WriterHandle,
+    pub(super) shards: Shards,
+    pub(super) writer: Lane,
     runtime: tokio::runtime::Handle,
 }
 
@@ -66,16 +68,34 @@ impl Executors {
         }))
     }
 
-    /// The shard runs: who was there is there.
-    pub(crate) fn begin(&self, shard: ShardHandle, writer: WriterHandle, records: Vec<AgentRecord>) {
+    /// Shards are about to run: who was there is there.
+    pub(crate) fn begin(&self, shards: Shards, writer: Lane, records: Vec<AgentRecord>) {
         let now = self.0.clock.now();
         let there = self.0.registry.lock().load(records.into_iter(), now);
-        let ways = Ways { shard, writer, runtime: tokio::runtime::Handle::current() };
+        let ways = Ways { shards, writer, runtime: tokio::runtime::Handle::current() };
         assert!(self.0.ways.set(ways).is_ok(), "a server begins once");
         for record in there {
             self.connect(&record, Dialect::default());
-            self.tell(Input::AgentUp { agent: record, held: Vec::new(), rebooted: false });
         }
+    }
+
+    /// What other servers wrote about executors. Whoever owns the first shard wrote it itself.
+    pub(crate) fn follow(&self, records: &[AgentRecord]) {
+        if self.is_desk() {
+            return;
+        }
+        let news = self.0.registry.lock().follow(records, self.0.clock.now());
+        for one in news {
+            if let News::Up(record) = &one {
+                self.connect(record, Dialect::default());
+            }
+            self.spread(one);
+        }
+    }
+
+    /// Executors register with whoever owns the first shard; the others follow.
+    pub(super) fn is_desk(&self) -> bool {
+        self.ways().shards.handle(FIRST).is_some()
     }
 
     /// Looks after who falls silent, and asks about what has been open for a while.
@@ -112,7 +132,7 @@ impl Executors {
             self.0.lines.read().keys().copied().filter(|id| registry.is_there(*id)).collect()
         };
         for agent in there {
-            self.tell(Input::Reconcile { agent, ordered_before: before });
+            self.tell_all(Input::Reconcile { agent, ordered_before: before });
         }
     }
 
@@ -123,14 +143,17 @@ impl Executors {
             News::None => {}
             News::Up(agent) => {
                 tracing::info!(executor = %agent.name, pool = ?agent.pools, "an executor is there");
-                self.tell(Input::AgentUp { agent, held: Vec::new(), rebooted: false });
+                self.tell_all(Input::AgentUp { agent, held: Vec::new(), rebooted: false });
             }
-            News::Gone(agent) => self.tell(Input::AgentGone { agent }),
+            News::Gone(agent) => self.tell_all(Input::AgentGone { agent }),
         }
     }
 
     /// A server that starts looks here for who was there.
     pub(super) fn mark_present(&self, id: AgentId, present: bool) {
+        if !self.is_desk() {
+            return;
+        }
         self.mark(id, move |executor| executor.present = present);
     }
 
@@ -145,24 +168,35 @@ impl Executors {
         }
         let record = AgentRecord { kind, seen_at, ..(*record).clone() };
         self.0.registry.lock().put(Arc::new(record.clone()));
-        let shard = self.ways().shard.clone();
+        let shards = self.ways().shards.clone();
         self.spawn(async move {
             let command = Command::PutAgent { agent: Box::new(record) };
-            if let Err(error) = shard.ask(Actor::system(), command).await {
+            if let Err(error) = shards.ask(Actor::system(), command).await {
                 tracing::warn!(%error, "what is known of an executor could not be written");
             }
         });
     }
 
-    pub(super) fn tell(&self, input: Input) {
-        self.ways().shard.tell(input);
+    pub(super) fn tell(&self, shard: ShardId, input: Input) {
+        self.ways().shards.tell(shard, input);
+    }
+
+    pub(super) fn tell_all(&self, input: Input) {
+        self.ways().shards.tell_all(&input);
     }
 
     /// An ending we write ourselves.
-    pub(super) fn report(&self, agent: AgentId, attempt: model::AttemptId, verdict: Verdict, why: impl Into<String>) {
+    pub(super) fn report(
+        &self,
+        shard: ShardId,
+        agent: AgentId,
+        attempt: model::AttemptId,
+        verdict: Verdict,
+        why: impl Into<String>,
+    ) {
         let outcome = Outcome::of(verdict, why, self.0.clock.now());
         let report = Report { attempt, seq: u32::MAX, kind: ReportKind::Ended(Box::new(outcome)) };
-        self.tell(Input::Report { agent, report });
+        self.tell(shard, Input::Report { agent, report });
     }
 
     pub(super) fn spawn(&self, work: impl Future<Output = ()> + Send + 'static) {
@@ -170,7 +204,7 @@ impl Executors {
     }
 
     pub(super) fn ways(&self) -> &Ways {
-        self.0.ways.get().expect("nothing is called before the shard runs")
+        self.0.ways.get().expect("nothing is called before shards run")
     }
 
     // ---- lines
@@ -204,12 +238,12 @@ impl Executors {
         self.0.lines.read().get(&id).map(Arc::clone)
     }
 
-    /// The shard was loaded anew and knows nobody: it is told who is there.
-    pub(crate) fn greet(&self) {
+    /// The shard was loaded and knows nobody: it is told who is there.
+    pub(crate) fn greet(&self, shard: ShardId) {
         let this = self.clone();
         self.spawn(async move {
             for agent in this.records().into_iter().filter(|record| this.is_there(record.id)) {
-                this.tell(Input::AgentUp { agent, held: Vec::new(), rebooted: false });
+                this.tell(shard, Input::AgentUp { agent, held: Vec::new(), rebooted: false });
             }
         });
     }
@@ -219,18 +253,18 @@ impl Executors {
     }
 
     /// Everything one commit has for one executor.
-    pub(crate) fn deliver(&self, id: AgentId, parcel: Parcel) {
+    pub(crate) fn deliver(&self, shard: ShardId, id: AgentId, parcel: Parcel) {
         let Some(line) = self.line(id) else { return };
         if !parcel.orders.is_empty() {
             self.send(&line, parcel.orders);
         }
         if !parcel.stops.is_empty() {
             let (this, line) = (self.clone(), Arc::clone(&line));
-            self.spawn(async move { this.stop(&line, parcel.stops).await });
+            self.spawn(async move { this.stop(shard, &line, parcel.stops).await });
         }
         if !parcel.inspect.is_empty() {
             let this = self.clone();
-            self.spawn(async move { this.inspect(&line, parcel.inspect).await });
+            self.spawn(async move { this.inspect(shard, &line, parcel.inspect).await });
         }
     }
 }

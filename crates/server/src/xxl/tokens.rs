@@ -77,6 +77,11 @@ impl Tokens {
         Tokens { rules, kept: RwLock::new(kept) }
     }
 
+    /// As they are now, whoever made or revoked them.
+    pub(crate) fn replace(&self, kept: Vec<ExecutorToken>) {
+        *self.kept.write() = kept;
+    }
+
     pub(crate) fn keep(&self, token: ExecutorToken) {
         self.kept.write().push(token);
     }

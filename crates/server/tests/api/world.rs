@@ -8,6 +8,7 @@ use engine::{Command, Input};
 use model::{Actor, AgentId, AgentRecord, AttemptId, Outcome, Report, ReportKind, TenantId, Timestamp, Usage, Verdict};
 use reqwest::{Method, RequestBuilder};
 use serde_json::{Value, json};
+use server::shard::ShardHandle;
 use server::{Running, ServerConfig};
 use sha2::{Digest, Sha256};
 use store::access::{Access, Token};
@@ -172,9 +173,9 @@ impl World {
             version: "test".into(),
             kind: model::AgentKind::Agent,
         };
-        let shard = &self.running.app.shard;
-        shard.ask(Actor::system(), Command::PutAgent { agent: Box::new(agent.clone()) }).await.unwrap();
-        shard.tell(Input::AgentUp { agent: Arc::new(agent), held: Vec::new(), rebooted: false });
+        let shards = &self.running.app.shards;
+        shards.ask(Actor::system(), Command::PutAgent { agent: Box::new(agent.clone()) }).await.unwrap();
+        self.shard().tell(Input::AgentUp { agent: Arc::new(agent), held: Vec::new(), rebooted: false });
         id
     }
 
@@ -194,7 +195,11 @@ impl World {
         };
         let attempt = AttemptId(view["attempt"].as_i64().unwrap());
         let report = Report { attempt, seq: 1, kind: ReportKind::Ended(Box::new(outcome)) };
-        self.running.app.shard.tell(Input::Report { agent, report });
+        self.shard().tell(Input::Report { agent, report });
+    }
+
+    pub(crate) fn shard(&self) -> ShardHandle {
+        self.running.app.shards.running().pop().expect("it runs").1
     }
 }
 

@@ -119,7 +119,7 @@ pub fn ids_are_lent_once(bed: &impl Bed) {
 pub fn a_lent_id_tells_its_shard(bed: &impl Bed) {
     let mut store = bed.store();
     assert_eq!(store.shards(), 2);
-    let of = |id: i64| bed.reads().lent_to(id, soon()).unwrap();
+    let of = |id: i64| bed.reads().lent_to(id, soon()).unwrap().map(|(_, shard)| shard);
     let ranges = [Some(ShardId(1)), None, Some(ShardId(0)), Some(ShardId(1))];
     let ranges = ranges.map(|shard| (shard, store.take_ids(shard, 1_000).unwrap()));
     for (shard, range) in &ranges {

@@ -1,5 +1,6 @@
 //! The reads, as plain scans: the simulation asks seldom.
 
+use std::ops::Range;
 use std::time::Instant;
 
 use engine::change::Gap;
@@ -214,10 +215,10 @@ impl Reads for MemoryStore {
         self.read(|state| state.shards.iter().map(|(shard, standing)| (*shard, standing.horizon)).collect())
     }
 
-    fn lent_to(&self, id: i64, _by: Instant) -> Result<Option<ShardId>, StoreError> {
+    fn lent_to(&self, id: i64, _by: Instant) -> Result<Option<(Range<i64>, ShardId)>, StoreError> {
         self.read(|state| {
-            let (_, (until, shard)) = state.lent.range(..=id).next_back()?;
-            (id < *until).then_some(*shard)
+            let (first, (until, shard)) = state.lent.range(..=id).next_back()?;
+            (id < *until).then_some((*first..*until, *shard))
         })
     }
 

@@ -11,7 +11,7 @@ use super::error::Fault;
 use crate::StoreError;
 
 pub(super) struct Lane {
-    runtime: Runtime,
+    runtime: Engine,
     door: Door,
     /// Sent to a fresh connection.
     settings: &'static str,
@@ -75,9 +75,30 @@ impl Lane {
     }
 }
 
-pub(super) fn runtime() -> Result<Runtime, StoreError> {
+/// A runtime that may be dropped anywhere, also by a task of another runtime.
+pub(super) struct Engine(Option<Runtime>);
+
+impl std::ops::Deref for Engine {
+    type Target = Runtime;
+
+    fn deref(&self) -> &Runtime {
+        self.0.as_ref().expect("there until it is dropped")
+    }
+}
+
+impl Drop for Engine {
+    fn drop(&mut self) {
+        if let Some(runtime) = self.0.take() {
+            runtime.shutdown_background();
+        }
+    }
+}
+
+pub(super) fn runtime() -> Result<Engine, StoreError> {
     let built = Builder::new_current_thread().enable_all().build();
-    built.map_err(|error| StoreError::Failed(format!("cannot start a runtime: {error}")))
+    built
+        .map(|runtime| Engine(Some(runtime)))
+        .map_err(|error| StoreError::Failed(format!("cannot start a runtime: {error}")))
 }
 
 /// Callers may themselves be tasks of another runtime, at a start for instance.

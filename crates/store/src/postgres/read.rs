@@ -1,5 +1,6 @@
 //! The reads people and programs ask for. Committed state only; each is bounded by its deadline and by what it is asked.
 
+use std::ops::Range;
 use std::time::Instant;
 
 use engine::change::Gap;
@@ -223,11 +224,12 @@ impl Reads for PgReads {
         })
     }
 
-    fn lent_to(&self, id: i64, by: Instant) -> Result<Option<ShardId>, StoreError> {
-        let text = "select until, shard from lent where first <= $1 order by first desc limit 1";
+    fn lent_to(&self, id: i64, by: Instant) -> Result<Option<(Range<i64>, ShardId)>, StoreError> {
+        let text = "select first, until, shard from lent where first <= $1 order by first desc limit 1";
         self.with(by, async |conn: &Conn| {
             let found = conn.first(text, &[&id]).await?;
-            Ok(found.filter(|row| id < row.get::<_, i64>(0)).map(|row| ShardId(row.get(1))))
+            let found = found.map(|row| (row.get(0)..row.get(1), ShardId(row.get(2))));
+            Ok(found.filter(|(ids, _): &(Range<i64>, ShardId)| ids.contains(&id)))
         })
     }
 

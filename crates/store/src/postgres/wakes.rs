@@ -7,7 +7,7 @@ use model::ServerId;
 
 use super::PgStore;
 use super::address::{Door, Ear};
-use super::lane::{drive, runtime};
+use super::lane::{Engine, drive, runtime};
 use crate::StoreError;
 
 /// Making a connection may take so long.
@@ -16,7 +16,7 @@ const CONNECT_WITHIN: Duration = Duration::from_secs(5);
 const PAUSE: Duration = Duration::from_millis(500);
 
 pub struct PgWakes {
-    runtime: tokio::runtime::Runtime,
+    runtime: Engine,
     door: Door,
     listen: String,
     ear: Option<Ear>,

@@ -1,5 +1,6 @@
 //! The reads people and programs ask for. Committed state only; each is bounded by its deadline and by what it is asked.
 
+use std::ops::Range;
 use std::time::Instant;
 
 use engine::change::Gap;
@@ -265,12 +266,12 @@ impl Reads for SqliteReads {
         self.with(by, |conn| all(conn, text, [], |row| Ok((ShardId(row.get(0)?), Timestamp(row.get(1)?)))))
     }
 
-    fn lent_to(&self, id: i64, by: Instant) -> Result<Option<ShardId>, StoreError> {
+    fn lent_to(&self, id: i64, by: Instant) -> Result<Option<(Range<i64>, ShardId)>, StoreError> {
         self.with(by, |conn| {
-            let mut select =
-                conn.prepare_cached("select until, shard from lent where first <= ?1 order by first desc limit 1")?;
-            let found = select.query_row([id], |row| Ok((row.get::<_, i64>(0)?, row.get(1)?))).optional()?;
-            Ok(found.filter(|(until, _)| id < *until).map(|(_, shard)| ShardId(shard)))
+            let text = "select first, until, shard from lent where first <= ?1 order by first desc limit 1";
+            let lent = |row: &rusqlite::Row<'_>| Ok((row.get(0)?..row.get(1)?, ShardId(row.get(2)?)));
+            let found = conn.prepare_cached(text)?.query_row([id], lent).optional()?;
+            Ok(found.filter(|(ids, _): &(Range<i64>, ShardId)| ids.contains(&id)))
         })
     }
 

@@ -5,6 +5,7 @@ pub mod access;
 pub mod agent;
 pub mod apply;
 pub mod attempt;
+pub mod cluster;
 pub mod event;
 pub mod instance;
 pub mod job;
@@ -19,6 +20,7 @@ pub use access::{
 pub use agent::{AgentKindWord, AgentStateWord, AgentView, LimitBody, LoadView, PoolBody, PoolView};
 pub use apply::{Action, ApplyBody, FieldDiff, FileBody, PlanItem, PlanView};
 pub use attempt::{AttemptView, VerdictWord};
+pub use cluster::{ClusterView, OwnedView, ServerStateWord, ServerView, WeightBody};
 pub use event::{EventKind, EventView, LogEndView, LogFrameView, LogQuery, LogStream};
 pub use instance::{
     CauseView, InstanceQuery, InstanceView, PartView, RefusedView, ReplayBody, ReplayView, ResolveBody, ResolveWord,

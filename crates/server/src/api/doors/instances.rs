@@ -2,6 +2,7 @@
 
 use axum::Json;
 use axum::extract::State;
+use axum::http::HeaderMap;
 use model::InstanceId;
 use wire::api::{AttemptView, InstanceQuery, InstanceView, Page, ReplayBody, ReplayView, ResolveBody, WhyView};
 
@@ -45,9 +46,10 @@ pub(crate) async fn resolve(
 pub(crate) async fn replay(
     who: Caller<InstanceReplay>,
     State(desk): State<Desk>,
+    headers: HeaderMap,
     Body(body): Body<ReplayBody>,
 ) -> Answer<ReplayView> {
-    Ok(Json(desk.replay(who.tenant(), body, who.actor()).await?))
+    Ok(Json(desk.replay(who.tenant(), body, who.actor(), &headers).await?))
 }
 
 pub(crate) async fn attempts(

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use axum::Extension;
 use axum::body::Body;
 use axum::extract::State;
 use axum::http::{HeaderMap, header};
@@ -14,6 +15,7 @@ use super::super::endpoint::*;
 use super::super::guard::Caller;
 use super::super::sse::{self, Outlet, ReaderGone};
 use super::super::take::{Named, Query};
+use super::super::{PassedOn, elsewhere};
 use crate::events::Since;
 use crate::logs::render::{Look, Renderer};
 use crate::logs::{Chunk, Stream};
@@ -29,9 +31,25 @@ const COMMITS: usize = 16;
 pub(crate) async fn events(
     _: Caller<Events>,
     State(desk): State<Desk>,
+    passed_on: Option<Extension<PassedOn>>,
     headers: HeaderMap,
 ) -> Result<sse::Answer, Refused> {
     let seen = sse::last_seen(&headers)?;
+    if let (Some(peers), None) = (desk.peers.clone(), &passed_on) {
+        // Each server numbers its own: whoever resumes reads anew what it shows.
+        let position = desk.ring.position();
+        let (desk, resumed) = (desk.clone(), seen.is_some());
+        return Ok(sse::answer(desk.stop.clone(), move |outlet| async move {
+            if resumed {
+                outlet.send(None, EventKind::Reset.name(), &reset(&desk, position)).await?;
+            }
+            let others = elsewhere::relay_events(desk.clone(), peers, headers, outlet.clone());
+            tokio::select! {
+                told = tell(desk, position, outlet) => told,
+                told = others => told,
+            }
+        }));
+    }
     let position = seen.map_or_else(|| desk.ring.position(), |seen| seen.saturating_add(1));
     Ok(sse::answer(desk.stop.clone(), |outlet| tell(desk, position, outlet)))
 }
@@ -62,7 +80,7 @@ async fn tell(desk: Desk, mut position: u64, outlet: Outlet) -> Result<(), Reade
     }
 }
 
-fn reset(desk: &Desk, next: u64) -> EventView {
+pub(in crate::api) fn reset(desk: &Desk, next: u64) -> EventView {
     EventView {
         id: next.saturating_sub(1),
         at: desk.clock.now().into(),

@@ -1,0 +1,150 @@
+//! What one server does about its shards after it has looked at the rows: take what is its to take, give what another
+//! should have, drop what another has. Pure: the rows, who we are and what we run, in; a list, out.
+
+use std::collections::BTreeSet;
+
+use model::{ServerId, ShardId, Span, Timestamp};
+use store::leases::{LeaseRow, Picture, ServerRow};
+
+use crate::spread::{Member, spread};
+use crate::tenure::Terms;
+
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Round {
+    pub take: Vec<ShardId>,
+    pub give: Vec<(ShardId, ServerId)>,
+    /// The row says that these are another's.
+    pub drop: Vec<ShardId>,
+    /// Something of ours to take becomes free so much later.
+    pub look_in: Option<Span>,
+}
+
+pub fn decide(picture: &Picture, me: ServerId, running: &BTreeSet<ShardId>, terms: &Terms) -> Round {
+    let (now, grace) = (picture.now, Span::from(terms.grace));
+    let members: Vec<Member<ServerId>> = picture
+        .servers
+        .iter()
+        .filter(|server| is_living(server, now, grace))
+        .map(|server| Member { id: server.id, weight: server.weight, draining: server.draining })
+        .collect();
+    let is_member = |id: ServerId| members.iter().any(|member| member.id == id);
+    let mut rows: Vec<Option<&LeaseRow>> = vec![None; picture.shards.max(0) as usize];
+    for row in &picture.leases {
+        if let Some(slot) = rows.get_mut(row.shard.0 as usize) {
+            *slot = Some(row);
+        }
+    }
+    let holder = |row: &Option<&LeaseRow>| row.and_then(|row| row.server);
+    let owners: Vec<Option<ServerId>> = rows.iter().map(|row| holder(row).filter(|id| is_member(*id))).collect();
+    let mut round = Round::default();
+    for (n, (row, wanted)) in rows.iter().zip(spread(&owners, &members)).enumerate() {
+        let shard = ShardId(n as i64);
+        let (runs, held) = (running.contains(&shard), holder(row));
+        if held != Some(me) && runs {
+            round.drop.push(shard);
+            continue;
+        }
+        match (held, wanted) {
+            (Some(holder), Some(next)) if holder == me && next != me => round.give.push((shard, next)),
+            (Some(holder), _) if holder == me && !runs => round.take.push(shard),
+            (Some(holder), Some(next)) if holder != me && next == me => {
+                // Another's: ours once its lease and the grace are over, and no sooner.
+                let free_at = row.map_or(now, |row| row.until + grace);
+                if free_at < now {
+                    round.take.push(shard);
+                } else if !is_member(holder) {
+                    let wait = free_at - now + Span(1);
+                    round.look_in = Some(round.look_in.map_or(wait, |sooner| sooner.min(wait)));
+                }
+            }
+            (None, Some(next)) if next == me => round.take.push(shard),
+            _ => {}
+        }
+    }
+    // Whoever holds a lease that is about to end is looked at when it has.
+    let ends = picture.servers.iter().filter(|server| server.id != me && is_living(server, now, grace));
+    let next_end = ends.map(|server| server.until + grace - now + Span(1)).min();
+    round.look_in = round.look_in.into_iter().chain(next_end).min();
+    round
+}
+
+pub fn is_living(server: &ServerRow, now: Timestamp, grace: Span) -> bool {
+    server.until + grace >= now
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use model::{Batch, Term};
+
+    const ME: ServerId = ServerId(1);
+    const OTHER: ServerId = ServerId(2);
+
+    fn server(id: ServerId, until_ms: i64) -> ServerRow {
+        ServerRow {
+            id,
+            name: format!("s{}", id.0),
+            api: String::new(),
+            agents: String::new(),
+            peer: String::new(),
+            version: String::new(),
+            weight: 1,
+            draining: false,
+            started_at: Timestamp(0),
+            until: Timestamp(until_ms * 1_000),
+        }
+    }
+
+    fn lease(shard: i64, server: Option<ServerId>, until_ms: i64) -> LeaseRow {
+        let until = Timestamp(until_ms * 1_000);
+        LeaseRow { shard: ShardId(shard), server, until, term: Term(1), batch: Batch(0), horizon: Timestamp(0) }
+    }
+
+    fn look(now_ms: i64, servers: Vec<ServerRow>, leases: Vec<LeaseRow>, running: &[i64]) -> Round {
+        let picture = Picture { now: Timestamp(now_ms * 1_000), shards: 4, servers, leases, revision: 0 };
+        decide(&picture, ME, &running.iter().map(|n| ShardId(*n)).collect(), &Terms::default())
+    }
+
+    fn shards(of: &[i64]) -> Vec<ShardId> {
+        of.iter().map(|n| ShardId(*n)).collect()
+    }
+
+    #[test]
+    fn alone_it_takes_everything_that_is_free_and_what_was_its_own() {
+        let round = look(0, vec![server(ME, 4_000)], vec![lease(0, Some(ME), 4_000)], &[]);
+        assert_eq!(round.take, shards(&[0, 1, 2, 3]));
+    }
+
+    #[test]
+    fn what_a_dead_server_held_is_taken_when_lease_and_grace_are_over_and_no_sooner() {
+        let held = || (0..4).map(|n| lease(n, Some(OTHER), 4_000)).collect::<Vec<_>>();
+        let at = |ms: i64| look(ms, vec![server(ME, ms + 4_000), server(OTHER, 4_000)], held(), &[]);
+        assert_eq!(at(4_200).take, shards(&[]), "its grace is not over");
+        assert_eq!(at(4_200).look_in, Some(Span(50_001)));
+        assert_eq!(at(4_251).take, shards(&[0, 1, 2, 3]));
+    }
+
+    #[test]
+    fn a_newcomer_is_given_its_share_by_those_who_have_it() {
+        let mine: Vec<_> = (0..4).map(|n| lease(n, Some(ME), 4_000)).collect();
+        let round = look(0, vec![server(ME, 4_000), server(OTHER, 4_000)], mine.clone(), &[0, 1, 2, 3]);
+        assert_eq!(round.give, [(ShardId(2), OTHER), (ShardId(3), OTHER)]);
+        assert_eq!(round.take, shards(&[]));
+        let picture = Picture {
+            now: Timestamp(0),
+            shards: 4,
+            servers: vec![server(ME, 4_000), server(OTHER, 4_000)],
+            leases: mine,
+            revision: 0,
+        };
+        let theirs = decide(&picture, OTHER, &BTreeSet::new(), &Terms::default());
+        assert_eq!(theirs.take, shards(&[]), "it waits to be given");
+    }
+
+    #[test]
+    fn what_the_row_says_is_anothers_is_dropped() {
+        let rows = vec![lease(0, Some(OTHER), 4_000), lease(1, Some(ME), 4_000)];
+        let round = look(0, vec![server(ME, 4_000), server(OTHER, 4_000)], rows, &[0, 1]);
+        assert_eq!(round.drop, shards(&[0]));
+    }
+}

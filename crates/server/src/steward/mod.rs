@@ -1,0 +1,113 @@
+//! Looks after what this server owns: renews its leases, takes and gives shards as `cluster::decide` says, and tells
+//! everyone else here who is there. One thread renews and does nothing that could keep it from renewing; what takes
+//! longer (loading, stopping, handing over) is done beside it.
+
+mod identity;
+mod moves;
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use cluster::{Tenure, Terms, decide};
+use model::{ServerId, ShardId, Span};
+use parking_lot::Mutex;
+use store::StoreError;
+use store::leases::{Leases, Picture, ServerRow, Wakes};
+use tokio::sync::watch;
+use tokio_util::sync::CancellationToken;
+
+use crate::clock::Clock;
+use crate::shard::Shards;
+
+pub(crate) use identity::identify;
+
+/// After a renewal that failed; the lease is counted on meanwhile.
+const TRY_AGAIN: Duration = Duration::from_millis(100);
+
+/// What all servers know of each other, as of the last renewal.
+pub(crate) type Pictures = watch::Receiver<Option<Arc<Picture>>>;
+
+pub(crate) struct Steward {
+    pub me: ServerRow,
+    pub terms: Terms,
+    pub tenure: Arc<Tenure>,
+    pub clock: Clock,
+    pub shards: Shards,
+    /// For what is moved beside the renewing thread.
+    pub moving: Arc<Mutex<Box<dyn Leases>>>,
+    /// Shards being taken or given, which no further round touches.
+    pub busy: Arc<Mutex<BTreeSet<ShardId>>>,
+    pub pictures: watch::Sender<Option<Arc<Picture>>>,
+    pub stop: CancellationToken,
+    pub runtime: tokio::runtime::Handle,
+}
+
+impl Steward {
+    /// Runs on a thread of its own until the server stops; what it owned then is free.
+    pub(crate) fn run(self, mut leases: Box<dyn Leases>, mut wakes: Box<dyn Wakes>) {
+        let mut complained = false;
+        while !self.stop.is_cancelled() {
+            let wait = match self.round(&mut *leases) {
+                Ok(wait) => {
+                    complained = false;
+                    wait
+                }
+                Err(error) => {
+                    if !std::mem::replace(&mut complained, true) {
+                        tracing::warn!(%error, "the leases could not be renewed; trying again");
+                    }
+                    std::thread::sleep(TRY_AGAIN);
+                    continue;
+                }
+            };
+            if let Err(error) = wakes.wait(wait) {
+                tracing::debug!(%error, "cannot be woken; looking by the clock");
+                std::thread::sleep(wait.min(self.terms.every()));
+            }
+        }
+    }
+
+    /// Renews, looks, and starts what follows from it. How long to wait for the next.
+    fn round(&self, leases: &mut dyn Leases) -> Result<Duration, StoreError> {
+        let sent = Instant::now();
+        let picture = leases.renew(&self.me, Span::from(self.terms.lease))?;
+        self.clock.follow(picture.now, sent, Instant::now());
+        self.tenure.renewed(sent, &self.terms);
+        let running: BTreeSet<ShardId> = self.shards.running().into_iter().map(|(shard, _)| shard).collect();
+        let mut round = decide(&picture, self.me.id, &running, &self.terms);
+        {
+            let busy = self.busy.lock();
+            round.take.retain(|shard| !busy.contains(shard));
+            round.give.retain(|(shard, _)| !busy.contains(shard));
+            round.drop.retain(|shard| !busy.contains(shard));
+        }
+        let is_ours =
+            |shard: &ShardId| picture.leases.iter().any(|row| row.shard == *shard && row.server == Some(self.me.id));
+        let (mut own, ask): (Vec<ShardId>, Vec<ShardId>) = round.take.iter().partition(|shard| is_ours(shard));
+        if !ask.is_empty() {
+            let (lease, grace) = (Span::from(self.terms.lease), Span::from(self.terms.grace));
+            own.extend(leases.take(self.me.id, &ask, lease, grace)?);
+        }
+        self.drop_lost(round.drop);
+        self.own(own);
+        self.give(round.give);
+        self.pictures.send_replace(Some(Arc::new(picture)));
+        let look_in = round.look_in.map_or(self.terms.every(), Duration::from);
+        Ok(look_in.min(self.terms.every()).saturating_sub(sent.elapsed()).max(Duration::from_millis(1)))
+    }
+}
+
+/// The servers that are alive in a picture.
+pub(crate) fn living(picture: &Picture, terms: &Terms) -> Vec<ServerRow> {
+    let grace = Span::from(terms.grace);
+    let living = picture.servers.iter().filter(|server| cluster::round::is_living(server, picture.now, grace));
+    living.cloned().collect()
+}
+
+/// Whoever owns the shard, if it is alive.
+pub(crate) fn owner(picture: &Picture, shard: ShardId) -> Option<&ServerRow> {
+    let row = picture.leases.iter().find(|row| row.shard == shard)?;
+    let holder: ServerId = row.server?;
+    picture.servers.iter().find(|server| server.id == holder)
+}

@@ -1,0 +1,74 @@
+//! Shards on their way: loaded when they become ours, stopped and handed on when they are another's. Beside the thread
+//! that renews, a few at a time.
+
+use std::sync::Arc;
+
+use model::{ServerId, ShardId, Span};
+
+use super::Steward;
+
+impl Steward {
+    /// Another has them: what is in memory here is worth nothing.
+    pub(super) fn drop_lost(&self, shards: Vec<ShardId>) {
+        for shard in shards {
+            tracing::warn!(%shard, "another server has this shard; it is let go");
+            let shards = self.shards.clone();
+            self.beside(vec![shard], async move { shards.let_go(shard).await });
+        }
+    }
+
+    /// They are ours: takes each over and runs it.
+    pub(super) fn own(&self, taken: Vec<ShardId>) {
+        if !taken.is_empty() {
+            tracing::info!(shards = ?taken.iter().map(|shard| shard.0).collect::<Vec<_>>(), "taking shards over");
+        }
+        for shard in taken {
+            let shards = self.shards.clone();
+            self.beside(vec![shard], async move {
+                let owned = tokio::task::spawn_blocking(move || shards.own(shard)).await;
+                match owned {
+                    Ok(Ok(())) => {}
+                    // The next round finds that it is ours and does not run.
+                    Ok(Err(error)) => tracing::warn!(%shard, %error, "a shard could not be taken over"),
+                    Err(panic) => tracing::error!(%shard, %panic, "taking a shard over failed"),
+                }
+            });
+        }
+    }
+
+    /// Another should have them: each is stopped, then handed to it, one after the other, so that all but one go on.
+    pub(super) fn give(&self, given: Vec<(ShardId, ServerId)>) {
+        if given.is_empty() {
+            return;
+        }
+        let all: Vec<ShardId> = given.iter().map(|(shard, _)| *shard).collect();
+        let (shards, moving, me) = (self.shards.clone(), Arc::clone(&self.moving), self.me.id);
+        let lease = Span::from(self.terms.lease);
+        self.beside(all, async move {
+            for (shard, next) in given {
+                shards.let_go(shard).await;
+                let moving = Arc::clone(&moving);
+                let handed =
+                    tokio::task::spawn_blocking(move || moving.lock().hand_over(me, Some(next), &[shard], lease)).await;
+                match handed {
+                    Ok(Ok(())) => tracing::info!(%shard, to = %next, "a shard was handed over"),
+                    // It is still ours by its row: the next round takes it again, or gives it.
+                    Ok(Err(error)) => tracing::warn!(%shard, %error, "a shard could not be handed over"),
+                    Err(panic) => tracing::error!(%shard, %panic, "handing a shard over failed"),
+                }
+            }
+        });
+    }
+
+    fn beside(&self, shards: Vec<ShardId>, work: impl Future<Output = ()> + Send + 'static) {
+        let busy = Arc::clone(&self.busy);
+        busy.lock().extend(&shards);
+        self.runtime.spawn(async move {
+            work.await;
+            let mut busy = busy.lock();
+            for shard in shards {
+                busy.remove(&shard);
+            }
+        });
+    }
+}

@@ -1,0 +1,65 @@
+//! The servers of an installation and what each owns.
+
+use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
+
+use crate::time::{Length, Time};
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct ClusterView {
+    /// The server that answered.
+    pub answered_by: Option<i64>,
+    /// By the store's clock.
+    pub now: Time,
+    /// How long what a server owns stays its own without a renewal.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub lease: Option<Length>,
+    pub servers: Vec<ServerView>,
+    pub shards: Vec<OwnedView>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct ServerView {
+    pub id: i64,
+    pub name: String,
+    pub state: ServerStateWord,
+    /// Its share compared with the others'.
+    pub weight: u32,
+    /// Shards it owns.
+    pub shards: u32,
+    pub api: String,
+    pub agents: String,
+    pub version: String,
+    pub started_at: Time,
+    /// Up to when its leases are renewed.
+    pub until: Time,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum ServerStateWord {
+    Alive,
+    /// It takes nothing more and gives away what it has.
+    Draining,
+    /// It has not renewed its leases.
+    Dead,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct OwnedView {
+    pub id: i64,
+    /// None: nobody owns it now.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub server: Option<i64>,
+    pub term: i64,
+    pub batch: i64,
+    /// Every planned time up to here is decided.
+    pub horizon: Time,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct WeightBody {
+    /// 0 takes nothing.
+    pub weight: u32,
+}

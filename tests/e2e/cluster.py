@@ -1,0 +1,175 @@
+"""Several servers on one PostgreSQL, and agents that dial all of them. Each process can be killed, paused and started
+again by itself; `trace` is what the tasks themselves wrote down, whoever ordered them."""
+
+import dataclasses
+import os
+import pathlib
+import signal
+import subprocess
+import time
+
+from harness import BIN, Duly, eventually, free_port
+from postgres import Postgres
+
+
+class Node(Duly):
+    """One server of the cluster: the harness's installation, without an agent of its own."""
+
+    def __init__(self, root: pathlib.Path, name: str, env: dict, token_file: pathlib.Path):
+        root.mkdir(parents=True, exist_ok=True)
+        super().__init__(root, env=env)
+        self.name, self.token_file = name, token_file
+        self.agent_port, self.peer_port = free_port(), free_port()
+
+    def start(self, *more, wait: bool = True, wrap: list | None = None, env: dict | None = None):
+        self.starts += 1
+        log = open(self.root / f"server-{self.starts}.log", "wb")
+        command = [*(wrap or []), BIN, "server", "--data", str(self.data), "--name", self.name,
+                   "--listen", f"127.0.0.1:{self.port}", "--agent-listen", f"127.0.0.1:{self.agent_port}",
+                   "--peer-listen", f"127.0.0.1:{self.peer_port}", *map(str, more)]
+        self.server = subprocess.Popen(command, stdout=log, stderr=subprocess.STDOUT, env={**self.env, **(env or {})},
+                                       start_new_session=True)
+        if wait:
+            eventually(self.is_ready, f"{self.name} is ready; its words:\n{self.log_tail()}", within=60)
+        return self
+
+    @property
+    def agent_endpoint(self) -> str:
+        return f"http://127.0.0.1:{self.agent_port}"
+
+    def send(self, what: signal.Signals):
+        os.kill(self.server.pid, what)
+
+    def view(self) -> dict:
+        return self.api("GET", "/cluster").json()
+
+
+@dataclasses.dataclass(frozen=True)
+class Run:
+    """One task, as it saw itself: what for, under which fence, from when to when (None: it never ended)."""
+    job: str
+    instance: int
+    attempt: int
+    planned: str
+    start: float
+    end: float | None
+
+
+class Cluster:
+    def __init__(self, root: pathlib.Path, short: pathlib.Path, servers: int = 3, lease_ms: int = 4000):
+        """`short` is a directory with a short path, because the database's socket lies in it."""
+        self.root, self.database = root, Postgres(short / "pg").start()
+        self.env = {"DULY_STORE": self.database.address, "DULY_LEASE_MS": str(lease_ms)}
+        self.lease = lease_ms / 1000
+        self.token_file = root / "token"
+        self.nodes = [self.node(f"s{n + 1}") for n in range(servers)]
+        self.agents: dict[str, subprocess.Popen] = {}
+        self.traces = root / "trace"
+        self.traces.mkdir()
+        first = self.nodes[0]
+        (root / "password").write_text("correct horse battery\n")
+        first.run("setup", "--data", first.data, "--admin", "ada", "--password-file", root / "password", "--token-out",
+                  self.token_file, check=True)
+
+    def node(self, name: str) -> Node:
+        return Node(self.root / name, name, self.env, self.token_file)
+
+    def start(self):
+        for node in self.nodes:
+            node.start(wait=False)
+        for node in self.nodes:
+            eventually(node.is_ready, f"{node.name} is ready; its words:\n{node.log_tail()}", within=60)
+        self.settled()
+        return self
+
+    @property
+    def first(self) -> Node:
+        return self.nodes[0]
+
+    def living(self) -> list[Node]:
+        return [node for node in self.nodes if node.server and node.server.poll() is None]
+
+    def join_agent(self, name: str, *more):
+        """Dials all servers; known to the one that gave it its token, and by that to all."""
+        home = self.root / "agents" / name
+        home.mkdir(parents=True, exist_ok=True)
+        token = self.root / f"join-{name}"
+        if not token.exists():
+            token.write_text(self.living()[0].json("join-token")["token"])
+        seeds = [word for node in self.nodes for word in ("--server", node.agent_endpoint)]
+        command = [BIN, "agent", "--data", home, *seeds, "--name", name, "--join-token-file", token, *more]
+        log = open(self.root / f"agent-{name}.log", "ab")
+        self.agents[name] = subprocess.Popen([str(word) for word in command], stdout=log, stderr=log, start_new_session=True)
+
+    def online(self, *names) -> bool:
+        """At every server: each gives orders itself."""
+        return all(node.online(*names) for node in self.living())
+
+    # ---- who owns what
+
+    def owners(self, by: Node | None = None) -> dict[int, int | None]:
+        return {shard["id"]: shard.get("server") for shard in (by or self.living()[0]).view()["shards"]}
+
+    def id_of(self, node: Node) -> int:
+        return next(s["id"] for s in self.living()[0].view()["servers"] if s["name"] == node.name)
+
+    def share(self, node: Node) -> int:
+        mine = self.id_of(node)
+        return sum(owner == mine for owner in self.owners().values())
+
+    def settled(self, within: float = 30):
+        """Everything is owned by somebody alive, run there, and spread evenly over those who take it."""
+        def look():
+            view = self.living()[0].view()
+            takers = [s for s in view["servers"] if s["state"] == "alive" and s["weight"] > 0]
+            seen = {s["name"] for s in view["servers"] if s["state"] != "dead"}
+            if seen != {node.name for node in self.living()} or not all(shard.get("server") for shard in view["shards"]):
+                return False
+            total = sum(s["weight"] for s in takers)
+            even = all(abs(s["shards"] - len(view["shards"]) * s["weight"] / total) < 1 for s in takers)
+            held = {shard["server"] for shard in view["shards"]}
+            running = sum(len(node.api("GET", "/health", token=None).json()["shards"]) for node in self.living())
+            return even and held <= {s["id"] for s in takers} and running == len(view["shards"]) and view
+        return eventually(look, "every shard is owned and run, and the shares are even", within)
+
+    # ---- what the tasks saw
+
+    LINE = 'echo "$DULY_INSTANCE_ID $DULY_ATTEMPT_ID $DULY_PLANNED_AT {what} $(date +%s.%N)" >> {traces}/$DULY_JOB'
+
+    def task(self, work: str = ":") -> str:
+        """A shell task that writes down when it began and ended, and does `work` in between."""
+        start, end = (self.LINE.format(what=what, traces=self.traces) for what in ("start", "end"))
+        return f"{start}; {work}; {end}"
+
+    def trace(self, job: str) -> list[Run]:
+        """In the order they began. A line is one write, so lines of two tasks do not mix."""
+        begun, path = {}, self.traces / job
+        for line in path.read_text().splitlines() if path.exists() else []:
+            instance, attempt, planned, what, at = line.split()
+            key = (int(instance), int(attempt))
+            if what == "start":
+                assert key not in begun, f"attempt {attempt} of {job} started twice"
+                begun[key] = Run(job, *key, planned, float(at), None)
+            else:
+                begun[key] = dataclasses.replace(begun[key], end=float(at))
+        return sorted(begun.values(), key=lambda run: run.start)
+
+    def stop(self):
+        for node in self.nodes:
+            node.stop()
+        for agent in self.agents.values():
+            agent.kill()
+            agent.wait()
+        mark = str(self.root).encode()
+        for proc in pathlib.Path("/proc").iterdir():
+            if proc.name.isdigit() and int(proc.name) != os.getpid():
+                try:
+                    if mark in (proc / "cmdline").read_bytes():
+                        os.kill(int(proc.name), signal.SIGKILL)
+                except (FileNotFoundError, ProcessLookupError, PermissionError):
+                    pass
+        self.database.stop()
+
+
+def until(moment: float):
+    time.sleep(max(0.0, moment - time.time()))

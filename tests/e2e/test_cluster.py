@@ -1,0 +1,179 @@
+"""Several servers on one PostgreSQL: who owns what, what happens when one joins, drains, dies or is paused, and that any of
+them answers for all."""
+
+import pathlib
+import signal
+import tempfile
+import time
+
+import pytest
+
+from cluster import Cluster
+from harness import eventually, seconds
+
+
+@pytest.fixture
+def make():
+    """Clusters of a test's own, gone with it."""
+    made = []
+    with tempfile.TemporaryDirectory(prefix="duly-", ignore_cleanup_errors=True) as short:
+        short = pathlib.Path(short)
+        short.chmod(0o755)
+
+        def make(servers: int = 3, agents: int = 1, **more) -> Cluster:
+            (short / "c").mkdir()
+            one = Cluster(short / "c", short, servers, **more)
+            made.append(one)
+            one.start()
+            for n in range(agents):
+                one.join_agent(f"box-{n + 1}")
+            eventually(lambda: one.online(*one.agents), "every agent is online at every server", within=60)
+            return one
+        yield make
+        for one in made:
+            one.stop()
+
+
+def ticks(cluster: Cluster, count: int, rule: str = "misfire: all") -> list[str]:
+    """Jobs that fire each second and write down that they did."""
+    names = [f"tick-{n}" for n in range(count)]
+    task = cluster.task()
+    body = "\n---\n".join(f'job: {name}\ncron: {{ expr: "* * * * * ?", {rule} }}\noverlap: allow\nsh: |\n  {task}' for name in names)
+    cluster.first.apply(body)
+    return names
+
+
+def each_second_once(cluster: Cluster, names: list[str], since: int, until: int):
+    """The tasks' own word: every planned second between the two ran exactly once, for every job."""
+    for name in names:
+        ran = [seconds(run.planned) for run in cluster.trace(name)]
+        within = [second for second in ran if since <= second < until]
+        assert len(within) == len(set(within)), f"{name} ran a second twice"
+        missing = set(range(since, until)) - set(within)
+        assert not missing, f"{name} never ran {sorted(missing)[:5]} of {since} to {until}"
+
+
+def settle_trace(cluster: Cluster, names: list[str], until: int):
+    """Everything planned before then has come to its end."""
+    def done():
+        return all(any(seconds(run.planned) >= until and run.end for run in cluster.trace(name)) for name in names)
+    eventually(done, "the tasks have caught up", within=60)
+
+
+def test_shares_are_even_when_one_joins_and_when_one_leaves(make):
+    cluster = make(servers=2)
+    names = ticks(cluster, 40)
+    assert sorted(cluster.share(node) for node in cluster.nodes) == [32, 32]
+    eventually(lambda: all(cluster.trace(name) for name in names), "every job has run")
+    since = int(time.time()) + 1
+
+    third = cluster.node("s3")
+    cluster.nodes.append(third)
+    third.start()
+    cluster.settled()
+    assert sorted(cluster.share(node) for node in cluster.nodes) == [21, 21, 22]
+
+    cluster.first.run("cluster", "weight", "s3", "2", check=True)
+    cluster.settled()
+    assert cluster.share(third) == 32
+    cluster.first.run("cluster", "weight", "s3", "1", check=True)
+    cluster.settled()
+
+    assert third.stop_politely() == 0
+    cluster.settled()
+    assert sorted(cluster.share(node) for node in cluster.living()) == [32, 32]
+    until = int(time.time()) + 1
+    settle_trace(cluster, names, until)
+    each_second_once(cluster, names, since, until)
+    seen = cluster.first.verify()
+    assert seen["ok"] and seen["missed"] == 0, seen
+
+
+def test_a_killed_server_is_followed_by_the_others_within_its_lease(make):
+    cluster = make(servers=3)
+    names = ticks(cluster, 30)
+    eventually(lambda: all(cluster.trace(name) for name in names), "every job has run")
+    since = int(time.time()) + 1
+    victim = cluster.nodes[2]
+    killed = time.time()
+    victim.send(signal.SIGKILL)
+    victim.server.wait()
+    cluster.settled()
+    until = int(time.time()) + 1
+    settle_trace(cluster, names, until)
+    each_second_once(cluster, names, since, until)
+    late = max(run.start - seconds(run.planned) for name in names for run in cluster.trace(name))
+    assert late < cluster.lease + 2, f"fired {late} s late"
+    seen = cluster.first.verify()
+    assert seen["ok"], seen
+
+    victim.start()
+    cluster.settled()
+    assert time.time() > killed
+
+
+def test_any_server_answers_for_all(make):
+    cluster = make(servers=3)
+    bodies = "\n---\n".join(f'job: by-hand-{n}\nsh: "{cluster.task()}"'.replace('"$', '\\"$').replace('N)" ', 'N)\\" ') for n in range(12))
+    cluster.nodes[1].apply(bodies)
+    owners = set()
+    for n in range(12):
+        node = cluster.nodes[n % 3]
+        made = node.json("job", "trigger", f"by-hand-{n}")
+        for other in cluster.nodes:
+            other.wait_state(made["id"], "succeeded")
+            assert other.json("why", made["id"])["state"] == "succeeded"
+        owners.add(made["id"])
+    for n, node in enumerate(cluster.nodes):
+        assert node.json("job", "pause", f"by-hand-{n}")["mode"] == "paused"
+        assert node.json("job", "resume", f"by-hand-{n}")["mode"] == "enabled"
+    agent = cluster.nodes[0].json("agents", "list")["items"][0]["id"]
+    cluster.nodes[2].run("agents", "drain", agent, check=True)
+    for node in cluster.nodes:
+        eventually(lambda: node.json("agents", "show", agent)["drained"], f"{node.name} knows that it is drained")
+    waiting = cluster.nodes[1].trigger("by-hand-3")
+    for node in cluster.nodes:
+        eventually(lambda: node.json("why", waiting)["state"] == "ready",
+                   "nobody gives it work", within=5)
+    cluster.nodes[1].run("agents", "undrain", agent, check=True)
+    cluster.nodes[0].wait_state(waiting, "succeeded")
+    assert cluster.first.verify()["ok"]
+
+
+def test_a_paused_server_comes_back_to_nothing_and_does_nothing_twice(make):
+    cluster = make(servers=3)
+    names = ticks(cluster, 30)
+    eventually(lambda: all(cluster.trace(name) for name in names), "every job has run")
+    since = int(time.time()) + 1
+    paused = cluster.nodes[1]
+    before = cluster.share(paused)
+    paused.send(signal.SIGSTOP)
+    others = [node for node in cluster.nodes if node is not paused]
+    mine = cluster.id_of(paused)
+    eventually(lambda: mine not in cluster.owners(others[0]).values(), "the others have taken what it had", within=30)
+    time.sleep(2 * cluster.lease)
+    paused.send(signal.SIGCONT)
+    cluster.settled()
+    assert abs(cluster.share(paused) - before) <= 1
+    until = int(time.time()) + 1
+    settle_trace(cluster, names, until)
+    each_second_once(cluster, names, since, until)
+    seen = cluster.first.verify()
+    assert seen["ok"], seen
+
+
+def test_a_drained_server_hands_over_without_a_gap(make):
+    cluster = make(servers=2)
+    names = ticks(cluster, 30, rule="misfire: all")
+    eventually(lambda: all(cluster.trace(name) for name in names), "every job has run")
+    since = int(time.time()) + 1
+    leaving = cluster.nodes[1]
+    cluster.first.run("cluster", "drain", "s2", check=True)
+    eventually(lambda: cluster.share(leaving) == 0, "it has given everything away")
+    assert "draining" in cluster.first.run("cluster", "status").stdout
+    until = int(time.time()) + 1
+    settle_trace(cluster, names, until)
+    each_second_once(cluster, names, since, until)
+    assert cluster.first.verify()["ok"]
+    cluster.first.run("cluster", "undrain", "s2", check=True)
+    cluster.settled()
