@@ -18,6 +18,7 @@ mod log;
 mod moment;
 mod out;
 mod plan;
+mod resources;
 mod system;
 mod table;
 mod times;
@@ -73,6 +74,9 @@ pub enum Commands {
     /// Pools: list, set, delete.
     #[command(subcommand)]
     Pool(agents::PoolCommand),
+    /// Mutexes and counted resources: list, set.
+    #[command(subcommand)]
+    Resource(resources::ResourceCommand),
     /// Make a token with which one agent joins.
     JoinToken(agents::JoinTokenArgs),
     /// Servers of the installation: status, drain, undrain, weight, forget.
@@ -174,6 +178,7 @@ async fn dispatch(command: Commands, options: ClientOptions, out: &Out) -> Done 
         Commands::Agents(command) => session.agents(command).await,
         Commands::Cluster(command) => session.cluster(command).await,
         Commands::Pool(command) => session.pool(command).await,
+        Commands::Resource(command) => session.resource(command).await,
         Commands::JoinToken(args) => session.join_token(args).await,
         Commands::Token(command) => session.token(command).await,
         Commands::XxlToken(command) => session.xxl_token(command).await,

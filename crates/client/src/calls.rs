@@ -5,9 +5,10 @@ use serde_json::Value;
 use wire::api::{
     AgentView, ApplyBody, AttemptView, ClusterView, DeleteQuery, HealthView, InstanceQuery, InstanceView, JobQuery,
     JobVersionView, JobView, JoinTokenBody, JoinTokenView, LimitBody, LogQuery, NextQuery, Page, PlanView, PoolBody,
-    PoolView, PreviewBody, PreviewView, QuarantineView, ReadyView, ReplayBody, ReplayView, ResolveBody, SessionBody,
-    SessionView, SetupBody, SetupView, StatsQuery, StatsView, TokenBody, TokenCreatedView, TokenView, TriggerBody,
-    VerifyQuery, VerifyView, VersionView, WeightBody, WhyView, XxlTokenBody, XxlTokenCreatedView, XxlTokenView,
+    PoolView, PreviewBody, PreviewView, QuarantineView, ReadyView, ReplayBody, ReplayView, ResolveBody, ResourceBody,
+    ResourceView, SessionBody, SessionView, SetupBody, SetupView, StatsQuery, StatsView, TokenBody, TokenCreatedView,
+    TokenView, TriggerBody, VerifyQuery, VerifyView, VersionView, WeightBody, WhyView, XxlTokenBody,
+    XxlTokenCreatedView, XxlTokenView,
 };
 use wire::routes;
 
@@ -134,6 +135,14 @@ impl Client {
 
     pub async fn delete_pool(&self, name: &str) -> std::result::Result<(), Error> {
         self.call(routes::POOL_DELETE, &[name]).send().await.map(drop)
+    }
+
+    pub async fn resources(&self) -> Result<Page<ResourceView>> {
+        self.call(routes::RESOURCE_LIST, &[]).json().await
+    }
+
+    pub async fn put_resource(&self, name: &str, body: &ResourceBody) -> Result<ResourceView> {
+        self.call(routes::RESOURCE_PUT, &[name]).body(body).json().await
     }
 
     pub async fn agents(&self) -> Result<Page<AgentView>> {

@@ -136,6 +136,7 @@ impl Shard {
             | Effect::Ask(_)
             | Effect::Inspect { .. }
             | Effect::Reply { .. }
+            | Effect::Wake { .. }
             | Effect::WantIds { .. } => true,
         }
     }

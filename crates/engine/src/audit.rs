@@ -17,6 +17,7 @@ impl Shard {
         self.check_agents()?;
         self.check_jobs()?;
         self.check_shards()?;
+        self.check_drawn()?;
         self.check_plan()
     }
 
@@ -70,6 +71,7 @@ impl Shard {
             Phase::Scheduled => "scheduled",
             Phase::Waiting => "waiting",
             Phase::Queued { .. }
+            | Phase::InLine { .. }
             | Phase::Asking
             | Phase::Ordered { .. }
             | Phase::Running { .. }
@@ -102,6 +104,20 @@ impl Shard {
                 }
                 _ => must(children == 0, || format!("{} is not spread and has shards", parent.id))?,
             }
+        }
+        Ok(())
+    }
+
+    /// Nothing is under way without what it needs, and only those let through stand in line.
+    fn check_drawn(&self) -> Result<(), String> {
+        for open in self.open.values() {
+            let under_way = open.agent().is_some() || matches!(open.phase, Phase::Spread { .. });
+            let (id, has) = (open.id, self.has_what_it_needs(open.id));
+            must(!under_way || has, || format!("{id} is under way without what it needs"))?;
+            let in_line = matches!(open.phase, Phase::InLine { .. });
+            must(!in_line || (open.drew.is_some() && !has), || format!("{id} waits for nothing"))?;
+            let held_back = matches!(open.phase, Phase::Waiting);
+            must(!held_back || open.drew.is_none(), || format!("{id} keeps others waiting while it waits itself"))?;
         }
         Ok(())
     }

@@ -21,7 +21,12 @@ impl Shard {
                     out.change(Change::Stopping { row: open.row(), by, at: now });
                 }
             }
-            Phase::Scheduled | Phase::Waiting | Phase::Queued { .. } | Phase::Asking | Phase::RetryWait { .. } => {
+            Phase::Scheduled
+            | Phase::Waiting
+            | Phase::Queued { .. }
+            | Phase::InLine { .. }
+            | Phase::Asking
+            | Phase::RetryWait { .. } => {
                 self.finish(id, Ending::Stopped(by), None, None, now, out);
             }
             Phase::Ordered { agent } | Phase::Running { agent } => {

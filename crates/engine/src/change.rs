@@ -1,9 +1,12 @@
 //! What one step wants written. A batch of changes is committed as a whole, under the shard's term, or not at all;
 //! only a `Claim` may be refused, and its refusal comes back as an input.
 
+pub use crate::between::{Ends, Message, MessageId};
+
 use model::{
     Actor, AgentId, AgentRecord, AttemptId, Batch, Cause, ContentId, Ending, InstanceId, JobId, JobMode, JobRecord,
-    Outcome, Part, PoolRecord, ReportKind, ShardId, SkipReason, State, TenantId, Term, Timestamp, Uncertain, VersionId,
+    Need, Outcome, Part, PoolRecord, ReportKind, ResourceKind, ResourceName, ShardId, SkipReason, State, TenantId,
+    Term, Timestamp, Uncertain, VersionId,
 };
 
 /// One commit: everything the shard decided since the last one.
@@ -128,6 +131,31 @@ pub enum Change {
     Released {
         claim: ClaimName,
     },
+    /// Another shard is told something: kept until it has taken it.
+    Told {
+        to: ShardId,
+        message: Message,
+    },
+    /// What another shard told us is done, and is not told again.
+    Took {
+        id: MessageId,
+    },
+    /// An instance stands in line for everything it needs. Who holds what is settled when all changes of the commit
+    /// are written, and told by an answer or a message.
+    Drawn(Box<Draw>),
+    /// What it drew is given back, held or not, and goes to whoever is next.
+    Returned(Box<Draw>),
+    /// A counted resource has so many units from now on.
+    ResourcePut {
+        name: ResourceName,
+        units: u32,
+    },
+    /// A job of another shard follows one of ours; none: no longer.
+    Follower {
+        job: JobId,
+        follower: JobId,
+        ends: Option<Ends>,
+    },
 }
 
 impl Change {
@@ -147,6 +175,7 @@ impl Change {
             Change::JobMode { job, .. }
             | Change::JobRemoved { job, .. }
             | Change::JobCounted { job, .. }
+            | Change::Follower { job, .. }
             | Change::Unquarantined { job, .. } => Some(*job),
             Change::Quarantined { job, .. } => *job,
             Change::Note(note) => note.job,
@@ -155,7 +184,11 @@ impl Change {
             | Change::PoolPut(_)
             | Change::GlobalLimit { .. }
             | Change::Orphan { .. }
-            | Change::Released { .. } => None,
+            | Change::Released { .. }
+            | Change::Told { .. }
+            | Change::Took { .. }
+            | Change::ResourcePut { .. } => None,
+            Change::Drawn(draw) | Change::Returned(draw) => Some(draw.job),
         }
     }
 }
@@ -279,6 +312,42 @@ pub enum ClaimName {
         tenant: TenantId,
         key: String,
     },
+}
+
+/// The tickets an instance holds or waits with: one in the line of each thing it needs.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Draw {
+    pub ticket: TicketId,
+    pub tenant: TenantId,
+    pub job: JobId,
+    pub instance: InstanceId,
+    /// By kind and name.
+    pub needs: Vec<Need>,
+    pub at: Timestamp,
+}
+
+/// A number an instance's tickets go by; those it draws anew go by another.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct TicketId(pub i64);
+
+/// A ticket has become a holder's.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Grant {
+    /// Whose instance it is; another shard hears of it by a message.
+    pub shard: ShardId,
+    pub instance: InstanceId,
+    pub ticket: TicketId,
+    pub kind: ResourceKind,
+    pub name: String,
+}
+
+/// What a commit is answered.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Answer {
+    /// To one of its claims; they are answered in order.
+    Claim(ClaimAnswer),
+    /// What its changes let through.
+    Granted(Grant),
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -31,7 +31,7 @@ impl Shard {
             Command::Resolve { instance, verdict } => self.resolve(instance, verdict, by, now, out),
             Command::Callback { scope, reports } => Ok(self.called_back(&scope, reports, now, out)),
             Command::Why { subject } => self.explain(subject, now),
-            Command::Followers { job } => Ok(Reply::Followers(self.followers.get(&job).cloned().unwrap_or_default())),
+            Command::Followers { job } => Ok(Reply::Followers(self.followers_of(job))),
             Command::PutAgent { agent } => {
                 out.change(Change::AgentPut(agent.clone()));
                 self.enlist(Arc::from(agent));
@@ -50,6 +50,10 @@ impl Shard {
                 self.queues.set_limit(pool.tenant, &pool.name, pool.limit);
                 out.change(Change::PoolPut(pool));
                 self.drain_all(now, out);
+                Ok(Reply::Done)
+            }
+            Command::PutResource { name, units } => {
+                out.change(Change::ResourcePut { name, units });
                 Ok(Reply::Done)
             }
             Command::SetGlobalLimit { limit } => {

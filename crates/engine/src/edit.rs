@@ -90,6 +90,7 @@ impl Shard {
             live: None,
         };
         out.change(Change::JobPut(Box::new(record(id, &draft, version, now, (0, draft.alias), &by))));
+        self.tell_leaders(id, &[], job.follows(), out);
         self.take_up(id, job, now, out);
         Reply::Job { id, version, changed: true }
     }
@@ -110,6 +111,7 @@ impl Shard {
         let queue = self.queues.intern(draft.tenant, id, &draft.rule.rule, None, &self.agents);
         let mut job = self.jobs.remove(&id).expect("checked by the caller");
         job.version = version;
+        self.tell_leaders(id, job.follows(), &draft.rule.rule.trigger.follows, out);
         job.rule = Arc::clone(&draft.rule);
         job.rule_content = draft.rule_content;
         job.task = draft.task;
@@ -177,6 +179,7 @@ impl Shard {
         let ahead: Vec<_> = live.scheduled.iter().copied().filter(|i| goes(&self.open[i])).collect();
         for instance in ahead {
             self.take_from_due(instance);
+            self.give_back(instance, now, out);
             let open = self.open.remove(&instance).expect("scheduled instances are open");
             self.attempts.remove(&open.attempt);
             self.clear_deadlines(&open);
@@ -232,12 +235,20 @@ impl Shard {
         self.unfollow(id);
         // What waits would wait for a job that is gone; what runs may end. Nothing of the job comes after that.
         self.usage.remove(&id);
-        let live = self.jobs.remove(&id).and_then(|job| job.live).unwrap_or_default();
+        self.foreign_followers.remove(&id);
+        let job = self.jobs.remove(&id).expect("looked up above");
+        self.tell_leaders(id, job.follows(), &[], out);
+        let live = job.live.unwrap_or_default();
         for instance in live.scheduled.into_iter().chain(live.waiting).chain(live.active) {
             let waits = self.open.get(&instance).is_some_and(|open| {
                 matches!(
                     open.phase,
-                    Phase::Scheduled | Phase::Waiting | Phase::Queued { .. } | Phase::Asking | Phase::RetryWait { .. }
+                    Phase::Scheduled
+                        | Phase::Waiting
+                        | Phase::Queued { .. }
+                        | Phase::InLine { .. }
+                        | Phase::Asking
+                        | Phase::RetryWait { .. }
                 )
             });
             if waits {

@@ -5,7 +5,7 @@ use model::{
     Timestamp, VersionId, Why,
 };
 
-use crate::change::{Change, Claim};
+use crate::change::{Change, Claim, Message};
 use crate::input::Caller;
 
 /// What one or more steps decided: changes to commit, and effects to release after.
@@ -23,6 +23,11 @@ impl Decisions {
 
     pub(crate) fn effect(&mut self, effect: Effect) {
         self.effects.push(effect);
+    }
+
+    pub(crate) fn tell(&mut self, to: ShardId, message: Message) {
+        self.change(Change::Told { to, message });
+        self.effect(Effect::Wake { shard: to });
     }
 
     pub(crate) fn reply(&mut self, caller: Caller, reply: Result<Reply, Refusal>) {
@@ -76,6 +81,10 @@ pub enum Effect {
     /// Hand out so many more ids before they run out.
     WantIds {
         count: i64,
+    },
+    /// A shard has something to hear. Losing this is only a delay.
+    Wake {
+        shard: ShardId,
     },
 }
 

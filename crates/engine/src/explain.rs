@@ -34,6 +34,7 @@ impl Shard {
             Phase::Scheduled => Why::Jitter { until: open.due },
             Phase::Waiting => self.why_held_back(open),
             Phase::Queued { .. } => self.why_no_agent(open),
+            Phase::InLine { .. } => self.why_in_line(open),
             Phase::Asking => Why::Asking { pool: self.queues.pool_of(open.queue).name.clone() },
             Phase::Ordered { agent } => Why::Ordered { agent, at: open.ordered_at.unwrap_or(now) },
             Phase::Running { agent } => Why::Running { agent, since: open.started_at.unwrap_or(now) },

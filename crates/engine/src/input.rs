@@ -8,7 +8,7 @@ use model::{
     Timestamp,
 };
 
-use crate::change::ClaimAnswer;
+use crate::change::{ClaimAnswer, Grant, Message, MessageId};
 use crate::plan::Compiled;
 
 /// Whom to answer. The shell knows what stands behind the number.
@@ -71,6 +71,13 @@ pub enum Input {
     },
     /// Agents, pools and limits as the first shard's owner wrote them; told to all other shards.
     Roster(Arc<Roster>),
+    /// A ticket was let through by a commit of ours: an instance of ours may go, or another shard has something to hear.
+    Granted(Grant),
+    /// Another shard told us this. It comes again until we have taken it.
+    Heard {
+        id: MessageId,
+        message: Message,
+    },
     /// More numbers to hand out.
     Ids {
         from: i64,
@@ -147,6 +154,11 @@ pub enum Command {
     },
     PutPool {
         pool: model::PoolRecord,
+    },
+    /// A counted resource has so many units.
+    PutResource {
+        name: model::ResourceName,
+        units: u32,
     },
     SetGlobalLimit {
         limit: Option<u32>,

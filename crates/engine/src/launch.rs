@@ -71,7 +71,7 @@ impl Shard {
         }
         match self.admission(id, true) {
             Admission::Go => self.let_through(job, id, now, out),
-            Admission::Wait => self.hold_back(job, id, now),
+            Admission::Wait => self.hold_back(job, id, now, out),
             Admission::Skip(why) => {
                 self.finish(id, Ending::Skipped(SkipReason::Overlap), None, Some(why.to_string()), now, out);
             }
@@ -92,7 +92,7 @@ impl Shard {
         }
         match self.admission(id, true) {
             Admission::Go => self.let_through(job, id, now, out),
-            Admission::Wait | Admission::Skip(_) | Admission::Replace => self.hold_back(job, id, now),
+            Admission::Wait | Admission::Skip(_) | Admission::Replace => self.hold_back(job, id, now, out),
         }
     }
 
@@ -135,7 +135,9 @@ impl Shard {
         self.enqueue(id, now, out);
     }
 
-    fn hold_back(&mut self, job: JobId, id: InstanceId, now: Timestamp) {
+    fn hold_back(&mut self, job: JobId, id: InstanceId, now: Timestamp, out: &mut Decisions) {
+        // Whoever waits for others of its job must not keep from them what they may need.
+        self.give_back(id, now, out);
         let open = self.open.get_mut(&id).expect("being launched");
         open.phase = Phase::Waiting;
         // Whoever waits goes wherever there is room then.
@@ -150,7 +152,7 @@ impl Shard {
         let live = self.jobs.get_mut(&job).expect("only jobs with instances are made room in").live();
         // The newcomer takes the line before anybody leaves it, or the end of one would let another go.
         let (active, waiting) = (live.active.clone(), std::mem::take(&mut live.waiting));
-        self.hold_back(job, newcomer, now);
+        self.hold_back(job, newcomer, now, out);
         for id in waiting {
             let why = Why::OverlapSkipped { holder: newcomer }.to_string();
             self.finish(id, Ending::Skipped(SkipReason::Overlap), None, Some(why), now, out);

@@ -4,6 +4,7 @@
 mod agents;
 mod alarm;
 mod audit;
+mod between;
 mod cancel;
 pub mod change;
 mod claims;
@@ -28,9 +29,11 @@ mod revive;
 mod route;
 mod settle;
 mod shard;
+mod share;
 mod wheel;
 
-pub use change::{Change, Claim, ClaimAnswer, ClaimName, Commit, Row};
+pub use between::{EndOf, Ends, Message, MessageId};
+pub use change::{Answer, Change, Claim, ClaimAnswer, ClaimName, Commit, Draw, Grant, Row, TicketId};
 pub use effect::{Ask, Decisions, Effect, Inspected, Order, Question, Refusal, Reply, WhyReply};
 pub use ids::FIRST_BLOCK;
 pub use input::{Caller, Command, Input, Scope};
@@ -40,6 +43,7 @@ pub use place::ORDER_LIFE;
 pub use plan::{Compiled, PlanError};
 pub use queue::AGEING;
 pub use shard::{AHEAD, Census, Loaded, Shard};
+pub use share::LoadedTicket;
 
 /// A job of this priority makes `step` panic: only in test builds, to show that one bad job stops nothing else.
 #[cfg(feature = "faults")]

@@ -67,6 +67,7 @@ impl Shard {
             overdue_at: None,
             fresh: true,
             flush_due: false,
+            drew: None,
         });
         // What a round of planning makes waits for the horizon, even if its time has come.
         let undecided = open.by_plan() && open.planned > self.horizon;

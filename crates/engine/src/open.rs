@@ -10,6 +10,7 @@ use model::{
 use crate::change::Row;
 use crate::plan::Compiled;
 use crate::queue::QueueId;
+use crate::share::Drew;
 
 #[derive(Debug)]
 pub(crate) struct Open {
@@ -55,6 +56,8 @@ pub(crate) struct Open {
     pub fresh: bool,
     /// A flush of its progress is pending.
     pub flush_due: bool,
+    /// What it drew of what it needs; none while it stands in no line.
+    pub drew: Option<Box<Drew>>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -65,6 +68,10 @@ pub(crate) enum Phase {
     Waiting,
     /// Waits for an agent.
     Queued {
+        since: Timestamp,
+    },
+    /// It could go, and waits for what it needs to be its own.
+    InLine {
         since: Timestamp,
     },
     /// Its route has those it may go to asked first.
@@ -124,6 +131,7 @@ impl Open {
             overdue_at: None,
             fresh: true,
             flush_due: false,
+            drew: None,
             ..*self
         })
     }
@@ -167,7 +175,7 @@ impl Open {
     pub(crate) fn state(&self) -> State {
         match self.phase {
             Phase::Scheduled => State::Scheduled,
-            Phase::Waiting | Phase::Queued { .. } | Phase::Asking => State::Ready,
+            Phase::Waiting | Phase::Queued { .. } | Phase::InLine { .. } | Phase::Asking => State::Ready,
             Phase::Ordered { .. } => State::Dispatched,
             Phase::Running { .. } | Phase::Spread { .. } => State::Running,
             Phase::RetryWait { .. } => State::RetryWait,
@@ -181,6 +189,7 @@ impl Open {
             Phase::Scheduled
             | Phase::Waiting
             | Phase::Queued { .. }
+            | Phase::InLine { .. }
             | Phase::Asking
             | Phase::RetryWait { .. }
             | Phase::Spread { .. } => None,

@@ -82,7 +82,7 @@ impl Shard {
         }
     }
 
-    fn try_place(&mut self, id: InstanceId, now: Timestamp, out: &mut Decisions) -> bool {
+    pub(crate) fn try_place(&mut self, id: InstanceId, now: Timestamp, out: &mut Decisions) -> bool {
         let open = &self.open[&id];
         if open.rule.rule.pool.route == Route::Broadcast && !open.is_child() {
             return self.spread(id, now, out);
@@ -92,15 +92,18 @@ impl Shard {
         }
         let fits = |agent: &Agent| agent.has_slot() && self.within_per_agent(open, agent);
         if let Some(question) = question(open) {
-            return self.ask(id, question, out);
+            return self.ask(id, question, now, out);
         }
         let Some(agent) = self.pick(open, fits) else { return false };
+        if self.stands_in_line(id, now, out) {
+            return true;
+        }
         self.order(id, agent, now, out);
         true
     }
 
     /// Has those it may go to asked; false if nobody is there to be asked.
-    fn ask(&mut self, id: InstanceId, question: Question, out: &mut Decisions) -> bool {
+    fn ask(&mut self, id: InstanceId, question: Question, now: Timestamp, out: &mut Decisions) -> bool {
         let open = &self.open[&id];
         let fits = |id: &AgentId| {
             let agent = &self.agents[id];
@@ -111,6 +114,10 @@ impl Shard {
         if candidates.is_empty() {
             return false;
         }
+        if self.stands_in_line(id, now, out) {
+            return true;
+        }
+        let open = &self.open[&id];
         let ask = Ask { attempt: open.attempt, alias: self.alias_of(open.job), question, candidates };
         self.open.get_mut(&id).expect("being placed").phase = Phase::Asking;
         out.effect(Effect::Ask(ask));
@@ -250,6 +257,9 @@ impl Shard {
         let agents: Vec<AgentId> = members.filter(|id| self.agents[id].takes_work()).collect();
         if agents.is_empty() {
             return false;
+        }
+        if self.stands_in_line(id, now, out) {
+            return true;
         }
         let total = agents.len() as u32;
         let open = self.open.get_mut(&id).expect("being placed");

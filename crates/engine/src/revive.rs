@@ -10,6 +10,7 @@ use crate::alarm::Alarm;
 use crate::open::{Again, Open, Phase};
 use crate::plan::Compiled;
 use crate::shard::Shard;
+use crate::share::{Drew, LoadedTicket};
 
 const NOT_ASKED_YET: &str = "the server restarted and its agent has not been asked yet";
 
@@ -18,8 +19,10 @@ impl Shard {
         &mut self,
         instances: Vec<(Instance, Arc<Compiled>)>,
         spread_failures: Vec<(InstanceId, u32)>,
+        tickets: Vec<LoadedTicket>,
         now: Timestamp,
     ) {
+        let mut drawn = Drew::of(tickets);
         let mut children: FxHashMap<InstanceId, (u32, u32)> = FxHashMap::default();
         for (child, _) in instances.iter().filter(|(instance, _)| instance.part != Part::WHOLE) {
             if let Some(parent) = child.parent {
@@ -37,7 +40,8 @@ impl Shard {
                 failed: failures.get(&instance.id).copied().unwrap_or(0),
             });
             let id = instance.id;
-            match self.reopen_one(instance, rule, spread, now) {
+            let drew = drawn.remove(&id);
+            match self.reopen_one(instance, rule, spread, drew, now) {
                 Some(phase) => self.enter_lists(id, phase, now),
                 None => silent.push((self.open[&id].due, id)),
             }
@@ -53,7 +57,8 @@ impl Shard {
     /// was not; otherwise ask before believing either.
     fn guess(&self, id: InstanceId) -> Phase {
         match self.open[&id].target {
-            Some(agent) if self.may_go(id) => Phase::Ordered { agent },
+            // Nothing is sent before it holds what it needs.
+            Some(agent) if self.may_go(id) && self.has_what_it_needs(id) => Phase::Ordered { agent },
             _ => Phase::Scheduled,
         }
     }
@@ -64,6 +69,7 @@ impl Shard {
         instance: Instance,
         rule: Arc<Compiled>,
         spread: Option<Phase>,
+        drew: Option<Box<Drew>>,
         now: Timestamp,
     ) -> Option<Phase> {
         let (id, state, target, retry_at) = (instance.id, instance.state, instance.target, instance.retry_at);
@@ -80,6 +86,7 @@ impl Shard {
         open.ordered_at = ordered_at;
         open.stopping = stopping.map(|by| (by, now));
         open.written = state;
+        open.drew = drew;
         // Nothing starts before its time, nor before the horizon has passed it.
         let not_sent = open.due > now || (open.by_plan() && open.planned > horizon);
         Some(match (spread, state, target) {
@@ -130,7 +137,7 @@ impl Shard {
                 self.alarms.set(until, Alarm::Retry(id, attempt));
             }
             Phase::Spread { .. } => live.iter_mut().for_each(|live| live.active.push(id)),
-            Phase::Waiting | Phase::Queued { .. } | Phase::Asking => {
+            Phase::Waiting | Phase::Queued { .. } | Phase::InLine { .. } | Phase::Asking => {
                 unreachable!("a load never leaves an instance there")
             }
         }
@@ -198,6 +205,7 @@ impl Shard {
             overdue_at: None,
             fresh: false,
             flush_due: false,
+            drew: None,
         });
         self.attempts.insert(attempt, open.id);
         self.set_deadlines(&open, watched_from);

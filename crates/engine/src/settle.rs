@@ -2,15 +2,15 @@
 //! Never touches a disk or an agent; refuses reports from a fence we no longer honour.
 
 use model::{
-    AgentId, AttemptId, Cause, Ending, Failure, InstanceId, JobId, On, Outcome, Report, ReportKind, Retry, SkipReason,
-    Span, State, Timestamp, Verdict,
+    AgentId, AttemptId, Ending, Failure, InstanceId, Outcome, Report, ReportKind, Retry, SkipReason, Span, State,
+    Timestamp, Verdict,
 };
 
 use crate::alarm::Alarm;
+use crate::between::EndOf;
 use crate::change::{Change, Ended, Retried};
 use crate::effect::{Decisions, Effect};
 use crate::jobs::remove_from;
-use crate::make::Making;
 use crate::open::{Again, Open, Phase};
 use crate::plan::chance;
 use crate::shard::Shard;
@@ -95,6 +95,10 @@ impl Shard {
         out: &mut Decisions,
     ) {
         self.vacate(id);
+        // Between tries others have their turn; one that was never begun is still at its first.
+        if why == Again::Retry {
+            self.give_back(id, now, out);
+        }
         let next = AttemptId(self.ids.take());
         let open = self.open.get_mut(&id).expect("known to be open");
         let freed = open.agent();
@@ -167,6 +171,7 @@ impl Shard {
     ) {
         self.vacate(id);
         self.leave_line(id, now);
+        self.give_back(id, now, out);
         let open = self.open.remove(&id).expect("only open instances end");
         self.attempts.remove(&open.attempt);
         self.clear_deadlines(&open);
@@ -182,7 +187,7 @@ impl Shard {
             why: why.or_else(|| open.note.as_deref().map(Into::into)),
         }));
         if open.is_child() {
-            self.follow_up(&open, state, true, now, out);
+            self.follow_up(open.job, open.id, state, EndOf::Share, now, out);
         }
         match open.parent {
             Some(parent) if !open.alone => self.child_ended(parent, state, now, out),
@@ -225,7 +230,11 @@ impl Shard {
                 self.alarms.clear(until, Alarm::Retry(id, open.attempt));
                 live.into_iter().for_each(|live| remove_from(&mut live.active, id));
             }
-            Phase::Asking | Phase::Ordered { .. } | Phase::Running { .. } | Phase::Spread { .. } => {
+            Phase::InLine { .. }
+            | Phase::Asking
+            | Phase::Ordered { .. }
+            | Phase::Running { .. }
+            | Phase::Spread { .. } => {
                 live.into_iter().for_each(|live| remove_from(&mut live.active, id));
             }
         }
@@ -243,25 +252,11 @@ impl Shard {
 
     /// What the end of a whole instance brings about: followers, the next of a chain, those who waited for it.
     fn advance(&mut self, ended: &Open, state: State, now: Timestamp, out: &mut Decisions) {
-        self.follow_up(ended, state, false, now, out);
-        // Who follows each shard of a broadcast has followed them already.
-        if !matches!(ended.phase, Phase::Spread { .. }) {
-            self.follow_up(ended, state, true, now, out);
-        }
+        // Who follows each share of a broadcast has followed them already.
+        let spread = matches!(ended.phase, Phase::Spread { .. });
+        let of = if spread { EndOf::Whole } else { EndOf::Both };
+        self.follow_up(ended.job, ended.id, state, of, now, out);
         self.make_way(ended, now, out);
-    }
-
-    /// Makes what follows on such an end: those who follow each shard, or those who follow the whole.
-    fn follow_up(&mut self, ended: &Open, state: State, each: bool, now: Timestamp, out: &mut Decisions) {
-        let followers = self.followers.get(&ended.job).cloned().unwrap_or_default();
-        for follower in followers {
-            let follows = |job: &crate::jobs::Job| job.plans() && follows_on(job, ended.job, each, state);
-            if self.jobs.get(&follower).is_some_and(follows) {
-                let planned = self.moment(follower, now);
-                let making = Making { at_once: true, ..Making::planned(planned, Cause::After(ended.id)) };
-                self.create(follower, making, now, out);
-            }
-        }
     }
 
     fn make_way(&mut self, ended: &Open, now: Timestamp, out: &mut Decisions) {
@@ -301,16 +296,6 @@ impl Shard {
         }
         self.finish(parent, ending, Some(outcome), None, now, out);
     }
-}
-
-fn follows_on(job: &crate::jobs::Job, leader: JobId, each: bool, state: State) -> bool {
-    let good = matches!(state, State::Succeeded | State::Warned | State::Forced);
-    let bad = matches!(state, State::Failed | State::Dead);
-    job.follows().iter().filter(|follow| follow.job == leader && follow.each == each).any(|follow| match follow.on {
-        On::Success => good,
-        On::Failure => bad,
-        On::End => good || bad || state == State::Stopped,
-    })
 }
 
 /// Whether another attempt follows such a failure, why, and when.

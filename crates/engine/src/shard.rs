@@ -50,8 +50,12 @@ pub struct Shard {
     pub(crate) queues: Queues,
     /// Which agents were chosen for jobs whose route remembers that.
     pub(crate) usage: FxHashMap<JobId, crate::route::Usage>,
-    /// Which jobs follow a job.
+    /// Which jobs of ours follow a job, wherever that one is.
     pub(crate) followers: FxHashMap<JobId, Vec<JobId>>,
+    /// Which jobs of other shards follow a job of ours, and which of its ends they want to hear of.
+    pub(crate) foreign_followers: FxHashMap<JobId, BTreeMap<JobId, crate::Ends>>,
+    /// What other shards told us and we have taken.
+    pub(crate) heard: crate::between::Heard,
     /// Commands that wait for the store's word on a claim.
     pub(crate) claiming: BTreeMap<ClaimName, VecDeque<crate::claims::Waiting>>,
     /// Missed times of jobs that have too many to count in one step.
@@ -69,6 +73,8 @@ pub struct Shard {
     pub(crate) adopted: FxHashSet<InstanceId>,
     /// Jobs with a fixed delay that had no open instance when they were loaded.
     pub(crate) cut_chains: Vec<JobId>,
+    /// Jobs that follow others, in a store that was moved here and in which nobody has told anybody yet.
+    pub(crate) untold: Vec<JobId>,
     /// The last tick launched what was due and left planning to the next.
     pub(crate) plan_next: bool,
     /// What is planned now is due already.
@@ -83,6 +89,8 @@ pub struct Loaded {
     pub shard: ShardId,
     /// How many the store was made with; none said is one.
     pub shards: i64,
+    /// Nothing was ever committed here: a new store, or one that was moved from where there were fewer shards.
+    pub first: bool,
     pub term: Term,
     pub horizon: Timestamp,
     pub ids: std::ops::Range<i64>,
@@ -94,6 +102,10 @@ pub struct Loaded {
     pub held: Vec<crate::jobs::HeldJob>,
     /// Broadcasts under way: how many of their shards have failed.
     pub spread_failures: Vec<(model::InstanceId, u32)>,
+    /// Tickets of open instances, each for one thing.
+    pub tickets: Vec<crate::share::LoadedTicket>,
+    /// Jobs of this shard that jobs of others follow: which, by whom, and which ends they want to hear of.
+    pub followers: Vec<(JobId, JobId, crate::Ends)>,
 }
 
 impl Shard {
@@ -117,6 +129,8 @@ impl Shard {
             queues: Queues::new(loaded.pools, loaded.global_limit),
             usage: FxHashMap::default(),
             followers: FxHashMap::default(),
+            foreign_followers: FxHashMap::default(),
+            heard: Default::default(),
             claiming: BTreeMap::new(),
             counting: FxHashMap::default(),
             unwritten: BTreeMap::new(),
@@ -125,6 +139,7 @@ impl Shard {
             unasked: FxHashSet::default(),
             adopted: FxHashSet::default(),
             cut_chains: Vec::new(),
+            untold: Vec::new(),
             plan_next: false,
             behind: false,
             blamed: None,
@@ -142,7 +157,14 @@ impl Shard {
             let held = held.remove(&job.id);
             shard.admit_loaded_job(job, held, now);
         }
-        shard.reopen_loaded(loaded.open, loaded.spread_failures, now);
+        for (job, follower, ends) in loaded.followers {
+            shard.foreign_followers.entry(job).or_default().insert(follower, ends);
+        }
+        shard.reopen_loaded(loaded.open, loaded.spread_failures, loaded.tickets, now);
+        if loaded.first {
+            shard.untold = shard.jobs.iter().filter(|(_, job)| !job.follows().is_empty()).map(|(id, _)| *id).collect();
+            shard.untold.sort();
+        }
         shard.resume_planning();
         shard.find_cut_chains();
         shard
@@ -165,6 +187,8 @@ impl Shard {
             Input::Asked { attempt, chosen, trail } => self.asked(attempt, chosen, trail, now, out),
             Input::Reconcile { agent, ordered_before } => self.inspect(agent, ordered_before, out),
             Input::Roster(roster) => self.roster(&roster, now, out),
+            Input::Granted(grant) => self.let_in(grant, now, out),
+            Input::Heard { id, message } => self.hear(id, message, now, out),
             Input::Ids { from, until } => self.ids.lend(from, until),
             Input::Quarantine { job, input, error } => self.quarantine(job, input, error, now, out),
         }
@@ -172,6 +196,11 @@ impl Shard {
     }
 
     fn tick(&mut self, now: Timestamp, out: &mut Decisions) {
+        for job in std::mem::take(&mut self.untold) {
+            if let Some(follower) = self.jobs.get(&job) {
+                self.tell_leaders(job, &[], follower.follows(), out);
+            }
+        }
         for job in std::mem::take(&mut self.cut_chains) {
             self.schedule_first(job, now, out);
         }
@@ -191,7 +220,11 @@ impl Shard {
 
     /// When the next tick is needed; a tick earlier than that decides nothing.
     pub fn next_wake(&self) -> Option<Timestamp> {
-        if self.plan_next || !self.cut_chains.is_empty() || (!self.planning.is_empty() && !self.ids_run_low()) {
+        if self.plan_next
+            || !self.cut_chains.is_empty()
+            || !self.untold.is_empty()
+            || (!self.planning.is_empty() && !self.ids_run_low())
+        {
             return Some(Timestamp::MIN);
         }
         // Whole seconds are planned: a tick is taken up once the instant `AHEAD` of it has come.

@@ -7,7 +7,7 @@ use duly_engine::input::Triggering;
 use duly_engine::{Command, Refusal, Reply};
 use expect_test::expect;
 use model::*;
-use world::{Crash, World, check, run};
+use world::{Commons, Crash, World, check, run};
 
 #[test]
 fn a_name_belongs_to_one_job() {
@@ -90,9 +90,7 @@ fn a_name_promised_before_a_crash_passes_on() {
 
 #[test]
 fn a_name_that_another_shard_holds_is_taken() {
-    let mut world = World::new();
-    world.store.shards = 64;
-    world.restart();
+    let mut world = World::of(ShardId(1), Commons::of(64));
     let theirs = (1..).map(JobId).find(|job| shard_of(*job, 64) == ShardId(2)).expect("ids are spread");
     let name = ClaimName::JobName { tenant: TenantId::DEFAULT, name: "a".into() };
     world.store.claims.insert(name, theirs.0);

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::{ContentId, JobId, Misfire, Span, TenantId, Timestamp, Trigger, VersionId, When};
+use crate::{ContentId, JobId, Misfire, Need, Span, TenantId, Timestamp, Trigger, VersionId, When};
 
 /// What is kept of a job beside its content.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -52,6 +52,8 @@ pub struct Rule {
     pub stop_grace: Span,
     pub priority: i32,
     pub limits: Limits,
+    /// What it holds while it runs, mutexes first, by name.
+    pub needs: Vec<Need>,
     /// An event is raised when an instance has not started so long after its planned time.
     pub not_started_by: Option<Span>,
     pub not_finished_by: Option<Span>,
@@ -81,6 +83,7 @@ impl Default for Rule {
             stop_grace: Span::secs(10),
             priority: 0,
             limits: Limits::default(),
+            needs: Vec::new(),
             not_started_by: None,
             not_finished_by: None,
             lost_after: Span::MINUTE.saturating_mul(5),

@@ -6,6 +6,7 @@ pub mod id;
 pub mod instance;
 pub mod job;
 pub mod report;
+pub mod resource;
 pub mod shard;
 pub mod time;
 pub mod trigger;
@@ -16,6 +17,7 @@ pub use id::{AgentId, AttemptId, Batch, ContentId, InstanceId, JobId, ServerId, 
 pub use instance::{Actor, Cause, Ending, Failure, Instance, Part, SkipReason, State, Uncertain};
 pub use job::{Exclusive, JobMode, JobRecord, Limits, Overlap, PoolRef, Retry, Route, Rule, Targets};
 pub use report::{Outcome, Report, ReportKind, Usage, Verdict};
+pub use resource::{Need, ResourceKind, ResourceName};
 pub use shard::{shard_of, shard_of_name};
 pub use time::{Span, Timestamp};
 pub use trigger::{CronDialect, DstRule, Fold, Follow, Gap, Misfire, MisfireRule, On, Trigger, When};

@@ -43,6 +43,19 @@ pub enum Why {
     GlobalLimit {
         max: u32,
     },
+    /// Another instance holds a mutex it needs.
+    Mutex {
+        name: String,
+        /// None: not known here.
+        holder: Option<InstanceId>,
+    },
+    /// Too little of a resource is free, or others asked for it earlier.
+    Resource {
+        name: String,
+        wanted: u32,
+        /// None: not known here.
+        free: Option<u32>,
+    },
     NoAgentInPool {
         pool: String,
     },
@@ -141,6 +154,16 @@ impl std::fmt::Display for Why {
             }
             Why::PoolLimit { pool, max } => write!(f, "pool {pool} may run {max} at once and does"),
             Why::GlobalLimit { max } => write!(f, "this installation may run {max} at once and does"),
+            Why::Mutex { name, holder: Some(holder) } => {
+                write!(f, "waits for the mutex {name}, which instance {holder} holds")
+            }
+            Why::Mutex { name, holder: None } => write!(f, "waits for its turn to hold the mutex {name}"),
+            Why::Resource { name, wanted, free: Some(free) } => {
+                write!(f, "waits for its turn to have {wanted} of the resource {name}, of which {free} are free")
+            }
+            Why::Resource { name, wanted, free: None } => {
+                write!(f, "waits for its turn to have {wanted} of the resource {name}")
+            }
             Why::NoAgentInPool { pool } => write!(f, "no agent has joined pool {pool}"),
             Why::NoAgentWith { pool, label } => write!(f, "no agent of pool {pool} carries the label {label}"),
             Why::NoAgentUp { pool, known } => {

@@ -7,6 +7,7 @@ mod exhausted;
 mod judge;
 mod lateness;
 mod planned;
+mod shared;
 
 use std::collections::BTreeMap;
 use std::time::Instant;
@@ -71,6 +72,9 @@ pub fn verify(
         from = until;
     }
     found.tally.jobs = jobs.len() as u64;
+    if window.job.is_none() {
+        shared::check(reads, by, &mut |finding| found.add(finding))?;
+    }
     list_doubts(reads, window, to, by, &mut found)?;
     Ok(found.view(window.from, to))
 }

@@ -1,10 +1,11 @@
 //! The small numbers that stand for our enums in the store. The only place that knows them: a number once written is
 //! never given another meaning, and one that is not listed makes its row unreadable, never a panic.
 
+use engine::EndOf;
 use engine::change::{ClaimName, Fate, NoteKind};
 use model::{
-    Actor, AgentId, AgentKind, Cause, Ending, Executor, Failure, InstanceId, JobMode, ReportKind, SkipReason, Span,
-    State, Timestamp, Verdict,
+    Actor, AgentId, AgentKind, Cause, Ending, Executor, Failure, InstanceId, JobMode, ReportKind, ResourceKind,
+    SkipReason, Span, State, Timestamp, Verdict,
 };
 
 pub(crate) trait Code: Sized {
@@ -67,6 +68,15 @@ code! {
         SkipReason::Paused = 13,
         SkipReason::Disabled = 14,
         SkipReason::Quarantined = 15,
+    }
+    ResourceKind {
+        ResourceKind::Mutex = 1,
+        ResourceKind::Counted = 2,
+    }
+    EndOf {
+        EndOf::Whole = 1,
+        EndOf::Share = 2,
+        EndOf::Both = 3,
     }
     JobMode {
         JobMode::Enabled = 1,

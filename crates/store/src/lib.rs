@@ -9,8 +9,10 @@ mod code;
 pub mod conformance;
 mod json;
 pub mod leases;
+mod line;
 mod mark;
 pub mod memory;
+mod message;
 mod migrate_store;
 mod page;
 pub mod postgres;
@@ -22,8 +24,8 @@ mod subject;
 
 use std::sync::Arc;
 
-use engine::HeldJob;
-use engine::change::{ClaimAnswer, Commit};
+use engine::change::{Answer, Commit};
+use engine::{Ends, HeldJob, LoadedTicket};
 use model::{
     AgentRecord, Batch, ContentId, Instance, JobId, JobRecord, PoolRecord, ShardId, Span, Term, Timestamp, VersionId,
 };
@@ -40,12 +42,13 @@ pub trait Store: Send {
     /// Everything the owner keeps in memory: jobs, open instances, what they refer to.
     fn load(&mut self, shard: ShardId) -> Result<Stored, StoreError>;
 
-    /// Writes one batch under its term, or nothing. The answers are those of the batch's claims, in order.
-    fn commit(&mut self, commit: &Commit) -> Result<Vec<ClaimAnswer>, CommitError>;
+    /// Writes one batch under its term, or nothing. The answers are those of the batch's claims, in order, and what its
+    /// changes let through.
+    fn commit(&mut self, commit: &Commit) -> Result<Vec<Answer>, CommitError>;
 
     /// Writes batches of several shards, each of which gets an answer of its own; a store that can makes one write of
     /// them. No two are of the same shard.
-    fn commit_all(&mut self, commits: &[Arc<Commit>]) -> Vec<Result<Vec<ClaimAnswer>, CommitError>> {
+    fn commit_all(&mut self, commits: &[Arc<Commit>]) -> Vec<Result<Vec<Answer>, CommitError>> {
         commits.iter().map(|commit| self.commit(commit)).collect()
     }
 
@@ -118,6 +121,10 @@ pub struct Stored {
     pub global_limit: Option<u32>,
     /// Jobs held in quarantine, why and since when, in the order they were put there.
     pub held: Vec<HeldJob>,
+    /// Jobs of this shard that jobs of others follow: which, by whom, and which ends they want to hear of.
+    pub followers: Vec<(JobId, JobId, Ends)>,
+    /// Tickets of this shard's instances.
+    pub tickets: Vec<LoadedTicket>,
     /// Rows that could not be read: the job they belong to, if that much is known, and what was wrong.
     pub unreadable: Vec<(Option<JobId>, String)>,
 }

@@ -4,10 +4,10 @@
 use std::ops::Range;
 use std::time::Instant;
 
-use engine::change::{Gap, Note};
+use engine::change::{Gap, Message, MessageId, Note};
 use model::{
     Actor, AgentRecord, AttemptId, ContentId, Ending, Instance, InstanceId, JobId, JobMode, JobRecord, Outcome,
-    PoolRecord, ShardId, State, TenantId, Timestamp, VersionId,
+    PoolRecord, ResourceName, ShardId, State, TenantId, Timestamp, VersionId,
 };
 
 use crate::{StoreError, StoredVersion};
@@ -60,8 +60,49 @@ pub trait Reads: Send + Sync {
     fn lent_to(&self, id: i64, by: Instant) -> Result<Option<(Range<i64>, ShardId)>, StoreError>;
     /// Raised by every change to agents, pools and limits.
     fn revision(&self, by: Instant) -> Result<i64, StoreError>;
+    /// What these shards have still to take of what others told them, oldest first. What cannot be read is left for
+    /// whoever can.
+    fn outbox(&self, shards: &[ShardId], limit: usize, by: Instant) -> Result<Vec<Letter>, StoreError>;
+    /// Everything that is shared, by name.
+    fn resources(&self, by: Instant) -> Result<Vec<ResourceRecord>, StoreError>;
+    /// Who holds it, then who waits for it, in their order.
+    fn line(&self, of: &ResourceName, limit: usize, by: Instant) -> Result<Vec<TicketRecord>, StoreError>;
+    /// The tickets of an instance, by what they are for.
+    fn tickets_of(&self, instance: InstanceId, by: Instant) -> Result<Vec<TicketRecord>, StoreError>;
     /// Instances that may run at once in the whole installation; none for no bound.
     fn global_limit(&self, by: Instant) -> Result<Option<u32>, StoreError>;
+}
+
+/// Something one shard told another.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Letter {
+    pub id: MessageId,
+    pub to: ShardId,
+    pub from: ShardId,
+    pub message: Message,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ResourceRecord {
+    pub name: ResourceName,
+    pub units: u32,
+    /// How much may be held, while more is than it has: it had more when that was let through.
+    pub allowed: u64,
+    pub held: u64,
+    /// How many wait for some of it.
+    pub waiting: u64,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TicketRecord {
+    pub of: ResourceName,
+    pub shard: ShardId,
+    pub job: JobId,
+    pub instance: InstanceId,
+    pub units: u32,
+    pub held: bool,
+    /// When it was drawn.
+    pub at: Timestamp,
 }
 
 #[derive(Clone, Debug, Default)]

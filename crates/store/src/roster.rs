@@ -26,6 +26,12 @@ fn is_of_roster(change: &Change) -> bool {
         | Change::Unquarantined { .. }
         | Change::Orphan { .. }
         | Change::Note(_)
-        | Change::Released { .. } => false,
+        | Change::Released { .. }
+        | Change::Told { .. }
+        | Change::Took { .. }
+        | Change::Follower { .. }
+        | Change::Drawn(_)
+        | Change::Returned(_)
+        | Change::ResourcePut { .. } => false,
     }
 }

@@ -27,6 +27,12 @@ pub(crate) fn subject(change: &Change) -> String {
         Change::GlobalLimit { .. } => "the limit of the installation".into(),
         Change::Orphan { attempt, .. } => format!("a report about attempt {attempt}"),
         Change::Note(_) => "a note".into(),
+        Change::Told { to, .. } => format!("a message to shard {to}"),
+        Change::Took { id } => format!("taking message {}", id.0),
+        Change::Follower { job, follower, .. } => format!("job {follower} following job {job}"),
+        Change::Drawn(draw) => format!("tickets of instance {}", draw.instance),
+        Change::Returned(draw) => format!("giving back the tickets of instance {}", draw.instance),
+        Change::ResourcePut { name, .. } => format!("{} {}", name.kind, name.name),
         Change::Released { claim } => format!("releasing {claim:?}"),
     }
 }

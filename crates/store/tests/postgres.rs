@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use duly_store::postgres::{Options, PgStore};
 use duly_store::read::InstanceFilter;
 use duly_store::{CommitError, Reads, Store, StoreError};
-use engine::change::{Change, Claim, ClaimName, Commit, Created};
+use engine::change::{Answer, Change, Claim, ClaimName, Commit, Created};
 use model::*;
 
 use self::cluster::{Cluster, Database};
@@ -296,7 +296,10 @@ fn shards_are_written_side_by_side() {
                     };
                     loop {
                         match store.commit(&commit) {
-                            Ok(answers) => break assert!((0..4).contains(&answers[0].holder)),
+                            Ok(answers) => {
+                                let Answer::Claim(claim) = &answers[0] else { panic!("{answers:?}") };
+                                break assert!((0..4).contains(&claim.holder));
+                            }
                             Err(CommitError::Retry(why)) => println!("again: {why}"),
                             Err(other) => panic!("{other}"),
                         }

@@ -60,6 +60,7 @@ catalogue! {
     BadPolicy        "E0215" 422 "a policy cannot be used" "Mend the value; the message names what is allowed.";
     BadCall          "E0216" 422 "the HTTP call cannot be used" "Give an absolute http or https URL and a known method.";
     PastOnce         "E0217" 422 "the only planned time has passed" "Name a time to come, or leave `once` out and start it with `duly job trigger NAME`.";
+    NotEnough        "E0218" 422 "the job needs more of a resource than there is" "Say how much there is with `duly resource set NAME --units N`, or let the job need less.";
 
     // E03: jobs
     NoSuchJob        "E0301" 404 "there is no such job" "List the jobs with `duly job list`; names are exact.";

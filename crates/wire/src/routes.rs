@@ -94,6 +94,8 @@ routes! {
     POOL_LIST        "pool_list"        Get    "/pools"                     Read    ["pool list"];
     POOL_PUT         "pool_put"         Put    "/pools/{name}"              Admin   ["pool set"];
     POOL_DELETE      "pool_delete"      Delete "/pools/{name}"              Admin   ["pool delete"];
+    RESOURCE_LIST    "resource_list"    Get    "/resources"                 Read    ["resource list"];
+    RESOURCE_PUT     "resource_put"     Put    "/resources/{name}"          Admin   ["resource set"];
     AGENT_LIST       "agent_list"       Get    "/agents"                    Read    ["agents list"];
     AGENT_SHOW       "agent_show"       Get    "/agents/{id}"               Read    ["agents show"];
     AGENT_DRAIN      "agent_drain"      Post   "/agents/{id}/drain"         Admin   ["agents drain"];

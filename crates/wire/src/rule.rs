@@ -5,8 +5,8 @@
 use std::collections::BTreeMap;
 
 use model::{
-    DstRule, Exclusive, Follow, JobId, Limits, Misfire, Overlap, PoolRef, Retry, Route, Rule, Span, Targets, Timestamp,
-    Trigger, When,
+    DstRule, Exclusive, Follow, JobId, Limits, Misfire, Need, Overlap, PoolRef, ResourceKind, Retry, Route, Rule, Span,
+    Targets, Timestamp, Trigger, When,
 };
 use serde::{Deserialize, Serialize};
 
@@ -60,6 +60,10 @@ struct Kept {
     limit_job: Option<u32>,
     #[serde(skip_serializing_if = "Option::is_none")]
     limit_agent: Option<u32>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    mutex: Vec<String>,
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    resources: BTreeMap<String, u32>,
     #[serde(skip_serializing_if = "Option::is_none")]
     not_started_by: Option<i64>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -169,6 +173,8 @@ impl From<&Rule> for Kept {
             priority: rule.priority,
             limit_job: rule.limits.job,
             limit_agent: rule.limits.per_agent,
+            mutex: mutexes(&rule.needs).map(|need| need.name.clone()).collect(),
+            resources: counted(&rule.needs).map(|need| (need.name.clone(), need.units)).collect(),
             not_started_by: rule.not_started_by.map(|span| span.0),
             not_finished_by: rule.not_finished_by.map(|span| span.0),
             lost_after: rule.lost_after.0,
@@ -205,12 +211,30 @@ impl From<Kept> for Rule {
             stop_grace: Span(kept.stop_grace),
             priority: kept.priority,
             limits: Limits { job: kept.limit_job, per_agent: kept.limit_agent },
+            needs: needs(kept.mutex, kept.resources),
             not_started_by: kept.not_started_by.map(Span),
             not_finished_by: kept.not_finished_by.map(Span),
             lost_after: Span(kept.lost_after),
             dead_letter: kept.dead_letter,
         }
     }
+}
+
+/// Mutexes first, then counted resources, by name.
+pub(crate) fn needs(mutexes: Vec<String>, resources: BTreeMap<String, u32>) -> Vec<Need> {
+    let mutexes = mutexes.into_iter().map(|name| Need { kind: ResourceKind::Mutex, name, units: 1 });
+    let counted = resources.into_iter().map(|(name, units)| Need { kind: ResourceKind::Counted, name, units });
+    let mut needs: Vec<Need> = mutexes.chain(counted).collect();
+    needs.sort();
+    needs
+}
+
+pub(crate) fn mutexes(needs: &[Need]) -> impl Iterator<Item = &Need> {
+    needs.iter().filter(|need| need.kind == ResourceKind::Mutex)
+}
+
+pub(crate) fn counted(needs: &[Need]) -> impl Iterator<Item = &Need> {
+    needs.iter().filter(|need| need.kind == ResourceKind::Counted)
 }
 
 impl From<&When> for KeptWhen {

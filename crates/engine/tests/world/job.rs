@@ -47,13 +47,22 @@ pub fn rule(text: &str, job: impl Fn(&str) -> JobId) -> Rule {
             "route" => rule.pool.route = route(rest),
             "executors" => rule.pool.of = Targets::Executors,
             "lost_after" => rule.lost_after = span(rest),
+            "mutex" => rule.needs.extend(need(ResourceKind::Mutex, rest)),
+            "needs" => rule.needs.extend(need(ResourceKind::Counted, rest)),
             "dead_letter" => rule.dead_letter = true,
             "not_started_by" => rule.not_started_by = Some(span(rest)),
             "not_finished_by" => rule.not_finished_by = Some(span(rest)),
             other => panic!("a job knows no {other:?}"),
         }
     }
+    rule.needs.sort();
     rule
+}
+
+/// `db`, `2 cpu`.
+fn need(kind: ResourceKind, text: &str) -> Option<Need> {
+    let (units, name) = text.split_once(' ').unwrap_or(("1", text));
+    Some(Need { kind, name: name.into(), units: number(units) as u32 })
 }
 
 fn when(word: &str, rest: &str) -> When {

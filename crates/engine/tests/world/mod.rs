@@ -1,7 +1,8 @@
 //! A small world around one shard: a store that keeps the contract, machines that run things, a clock that stands
 //! where it is put, and a script that tells the story. Tests read as data: a script, and what came of it.
-#![allow(dead_code, unreachable_pub)] // each test file uses its share of it
+#![allow(dead_code, unreachable_pub, unused_imports)] // each test file uses its share of it
 
+mod commons;
 mod job;
 mod machine;
 mod script;
@@ -12,9 +13,10 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use duly_engine::input::{Caller, JobDraft, Triggering};
-use duly_engine::{Change, Command, Commit, Decisions, Effect, Input, Order, Refusal, Reply, Shard};
+use duly_engine::{Answer, Change, Command, Commit, Decisions, Effect, Input, Order, Refusal, Reply, Shard};
 use model::*;
 
+pub use commons::{Commons, Shared};
 pub use machine::Machine;
 pub use store::Store;
 pub use text::{MIDNIGHT, clock};
@@ -40,6 +42,10 @@ pub struct World {
     pub called: bool,
     /// Questions nobody has answered.
     pub asks: Vec<duly_engine::Ask>,
+    /// Jobs hold mutexes and resources.
+    pub shares: bool,
+    /// Jobs of other shards.
+    pub strangers: Vec<JobId>,
     /// Questions are answered at once, by the first that is asked.
     pub answers: bool,
     /// What follows by itself from what the shard was told.
@@ -67,7 +73,12 @@ pub fn run(script: &str) -> World {
 
 impl World {
     pub fn new() -> World {
-        let mut store = Store::default();
+        World::of(ShardId(0), Shared::default())
+    }
+
+    /// One shard of those that share this.
+    pub fn of(shard: ShardId, commons: Shared) -> World {
+        let mut store = Store::of(shard, commons);
         let shard = revive(&mut store, MIDNIGHT);
         World {
             store,
@@ -86,6 +97,8 @@ impl World {
             out: BTreeMap::new(),
             called: false,
             asks: Vec::new(),
+            shares: false,
+            strangers: Vec::new(),
             answers: false,
             follow: Default::default(),
         }
@@ -117,7 +130,12 @@ impl World {
             None => {
                 let answers = self.commit(&mut out);
                 self.release(out.effects);
-                answers.into_iter().for_each(|answer| self.tell(Input::ClaimAnswered(answer)));
+                for answer in answers {
+                    self.tell(match answer {
+                        Answer::Claim(answer) => Input::ClaimAnswered(answer),
+                        Answer::Granted(grant) => Input::Granted(grant),
+                    });
+                }
             }
             Some(Crash { committed, .. }) => {
                 if committed {
@@ -132,7 +150,7 @@ impl World {
         }
     }
 
-    fn commit(&mut self, out: &mut Decisions) -> Vec<duly_engine::ClaimAnswer> {
+    fn commit(&mut self, out: &mut Decisions) -> Vec<Answer> {
         if out.writes_nothing() {
             return Vec::new();
         }
@@ -202,7 +220,8 @@ impl World {
                     let what: Vec<_> = open.iter().map(seen).collect();
                     self.say(format!("holds {}", what.join(", ")));
                 }
-                Effect::Query { .. } => {}
+                // Whoever looks at all of them finds it.
+                Effect::Wake { .. } | Effect::Query { .. } => {}
             }
         }
     }
@@ -237,6 +256,8 @@ impl World {
         let there: Vec<_> = self.out.values().filter(same).map(|one| self.attempt_label(one.attempt)).collect();
         assert!(there.len() <= slots, "{slots} slots for {there:?} {}", story());
         let rule = self.store.rule_of(order.version);
+        let waits = self.store.commons.borrow().waits(order.instance, &rule.needs);
+        assert!(order.part != Part::WHOLE || waits.is_none(), "sent without {waits:?} {}", story());
         assert!(self.store.global_limit.is_none_or(|max| self.out.len() <= max as usize), "global limit {}", story());
         let pool_of = |one: &Order| self.store.rule_of(one.version).pool.name.clone();
         let in_pool = self.out.values().filter(|one| pool_of(one) == rule.pool.name).count();
@@ -342,6 +363,14 @@ impl World {
             let outcome = Outcome::of(Verdict::Lost, "its executor was restarted", self.now);
             let report = Report { attempt, seq: 9, kind: ReportKind::Ended(Box::new(outcome)) };
             self.tell(Input::Report { agent, report });
+        }
+    }
+
+    /// Hears what other shards have told it, in order.
+    pub fn hear(&mut self) {
+        let waiting = self.store.commons.borrow().waiting_for(self.store.shard);
+        for (id, message) in waiting {
+            self.tell(Input::Heard { id, message });
         }
     }
 

@@ -83,6 +83,12 @@ impl World {
                 };
                 self.ask(Command::PutPool { pool });
             }
+            ("resource", [name, units]) => {
+                let name =
+                    ResourceName { tenant: TenantId::DEFAULT, kind: ResourceKind::Counted, name: (*name).into() };
+                self.ask(Command::PutResource { name, units: units.parse().expect("a number of units") });
+            }
+            ("hear", []) => self.hear(),
             ("global", ["limit", limit]) => {
                 self.ask(Command::SetGlobalLimit { limit: limit.parse().ok() });
             }

@@ -3,19 +3,21 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use duly_engine::change::{Change, ClaimAnswer, ClaimName, Commit, Created, Ended, Gap, Note, Retried, Row};
-use duly_engine::{Compiled, HeldJob, Loaded, LoadedJob};
+use duly_engine::change::{Answer, Change, ClaimAnswer, ClaimName, Commit, Created, Ended, Gap, Note, Retried, Row};
+use duly_engine::{Compiled, Ends, HeldJob, Loaded, LoadedJob};
 use model::*;
+
+use super::commons::Shared;
 
 #[derive(Default)]
 pub struct Store {
+    pub shard: ShardId,
+    pub commons: Shared,
+    pub followers: BTreeMap<(JobId, JobId), Ends>,
     pub term: i64,
-    /// How many there are; ours is number 1.
-    pub shards: i64,
     batch: i64,
     pub horizon: Timestamp,
     next_id: i64,
-    ids: i64,
     pub rows: BTreeMap<InstanceId, Kept>,
     ledger: BTreeMap<(JobId, Timestamp, u32), InstanceId>,
     pub gaps: Vec<Gap>,
@@ -56,6 +58,10 @@ fn must(yes: bool, otherwise: impl FnOnce() -> String) -> Applied {
 }
 
 impl Store {
+    pub fn of(shard: ShardId, commons: Shared) -> Store {
+        Store { shard, commons, ..Store::default() }
+    }
+
     pub fn intern(&mut self, rule: &Rule) -> ContentId {
         let at = self.rules.iter().position(|known| known == rule).unwrap_or_else(|| {
             self.rules.push(rule.clone());
@@ -77,12 +83,10 @@ impl Store {
     }
 
     pub fn take_ids(&mut self, count: i64) -> std::ops::Range<i64> {
-        let from = self.ids.max(1);
-        self.ids = from + count;
-        from..self.ids
+        self.commons.borrow_mut().take_ids(count)
     }
 
-    pub fn commit(&mut self, commit: &Commit) -> Result<Vec<ClaimAnswer>, String> {
+    pub fn commit(&mut self, commit: &Commit) -> Result<Vec<Answer>, String> {
         must(commit.term.0 == self.term, || "the term is another's".into())?;
         must(commit.batch.0 == self.batch + 1, || "a batch is missing".into())?;
         must(commit.horizon >= self.horizon, || "the horizon goes back".into())?;
@@ -95,11 +99,18 @@ impl Store {
             wanted: claim.holder,
             holder,
         };
-        Ok(commit
+        let claims = commit
             .claims
             .iter()
-            .map(|claim| answer(claim, *self.claims.entry(claim.name.clone()).or_insert(claim.holder)))
-            .collect())
+            .map(|claim| answer(claim, *self.claims.entry(claim.name.clone()).or_insert(claim.holder)));
+        let claims: Vec<_> = claims.map(Answer::Claim).collect();
+        let granted = self.commons.borrow_mut().grant(commit);
+        Ok(granted.into_iter().map(Answer::Granted).chain(claims).collect())
+    }
+
+    /// As a store stands that was filled by a move.
+    pub fn forget_commits(&mut self) {
+        self.batch = 0;
     }
 
     pub fn batch(&self) -> i64 {
@@ -181,6 +192,18 @@ impl Store {
                 self.notes.push(note.clone());
                 Ok(())
             }
+            Change::Told { .. }
+            | Change::Took { .. }
+            | Change::Drawn(_)
+            | Change::Returned(_)
+            | Change::ResourcePut { .. } => self.commons.borrow_mut().apply(self.shard, change),
+            Change::Follower { job, follower, ends } => {
+                match ends {
+                    Some(ends) => drop(self.followers.insert((*job, *follower), *ends)),
+                    None => drop(self.followers.remove(&(*job, *follower))),
+                }
+                must(self.jobs.contains_key(job), || format!("job {job} is followed and not here"))
+            }
             Change::Released { claim } => {
                 self.claims.remove(claim);
                 Ok(())
@@ -208,6 +231,7 @@ impl Store {
             Change::JobRemoved { job, tenant, at, .. } => {
                 let record = self.jobs.remove(job).ok_or("no such job")?;
                 self.claims.remove(&ClaimName::JobName { tenant: *tenant, name: record.name });
+                self.followers.retain(|(leader, _), _| leader != job);
                 self.close(*job, *at)
             }
             Change::JobCounted { job, fired } => {
@@ -310,8 +334,11 @@ impl Store {
             i.part == Part::WHOLE && broadcast && i.state == State::Running
         });
         Loaded {
-            shard: ShardId(1),
-            shards: self.shards,
+            shard: self.shard,
+            first: self.batch == 0,
+            shards: self.commons.borrow().shards,
+            tickets: self.commons.borrow().tickets_of(self.shard),
+            followers: self.followers.iter().map(|((job, follower), ends)| (*job, *follower, *ends)).collect(),
             term: Term(self.term),
             horizon: self.horizon,
             ids: 0..0,

@@ -124,6 +124,9 @@ endpoints! {
     PoolPut POOL_PUT { AT = At::First; => |s| s.says("Limit a pool, or list its executors").body::<PoolBody>().json::<PoolView>()
         .may(&[Code::BadName, Code::BadAddress]) }
     PoolDelete POOL_DELETE { AT = At::First; => |s| s.says("Forget a pool nobody is in").nothing().may(&[Code::NoSuchPool, Code::PoolInUse]) }
+    ResourceList RESOURCE_LIST { => |s| s.says("Mutexes and counted resources: who holds them and who waits").page::<ResourceView>() }
+    ResourcePut RESOURCE_PUT { AT = At::First; => |s| s.says("Say how much there is of a counted resource").body::<ResourceBody>().json::<ResourceView>()
+        .may(&[Code::BadName, Code::BadPolicy]) }
     AgentList AGENT_LIST { => |s| s.says("Agents, by name").page::<AgentView>() }
     AgentShow AGENT_SHOW { => |s| s.says("One agent").json::<AgentView>().may(&[Code::NoSuchAgent]) }
     AgentDrain AGENT_DRAIN { AT = At::First; => |s| s.says("Give it no new work").json::<AgentView>().may(&[Code::NoSuchAgent]) }

@@ -126,6 +126,8 @@ fn agents(mounts: Mounts) -> Mounts {
         .at(PoolList, door::pools)
         .at(PoolPut, door::put_pool)
         .at(PoolDelete, door::delete_pool)
+        .at(ResourceList, door::resources)
+        .at(ResourcePut, door::put_resource)
         .at(AgentList, door::list)
         .at(AgentShow, door::show)
         .at(AgentDrain, door::drain)

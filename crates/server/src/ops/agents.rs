@@ -213,7 +213,7 @@ fn check_addresses(addresses: &[String]) -> Done<()> {
     Ok(())
 }
 
-fn check_name(name: &str, path: &str) -> Done<()> {
+pub(super) fn check_name(name: &str, path: &str) -> Done<()> {
     match pool_name_fault(name) {
         Some(wrong) => Err(Fault::new(Code::BadName, path, format!("the name {wrong}")).alone().into()),
         None => Ok(()),

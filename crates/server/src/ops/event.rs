@@ -191,7 +191,13 @@ fn event(id: u64, change: &Change) -> Option<EventView> {
         | Change::PoolPut(_)
         | Change::GlobalLimit { .. }
         | Change::Orphan { .. }
-        | Change::Released { .. } => return None,
+        | Change::Released { .. }
+        | Change::Told { .. }
+        | Change::Took { .. }
+        | Change::Follower { .. }
+        | Change::Drawn(_)
+        | Change::Returned(_)
+        | Change::ResourcePut { .. } => return None,
     })
 }
 

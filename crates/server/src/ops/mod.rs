@@ -14,6 +14,7 @@ mod plan;
 pub(crate) mod preview;
 mod refused;
 pub(crate) mod rerun;
+mod resources;
 pub(crate) mod system;
 pub(crate) mod trigger;
 pub(crate) mod why;

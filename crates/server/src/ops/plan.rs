@@ -52,6 +52,7 @@ pub(super) fn make(
         faults.extend(chain::faults(reads, tenant, &bodies, by)?);
     }
     faults.extend(past_faults(reads, tenant, &bodies, now, by)?);
+    faults.extend(resource_faults(reads, tenant, &bodies, by)?);
     if !faults.is_empty() {
         return Ok(Err(faults));
     }
@@ -61,6 +62,36 @@ pub(super) fn make(
     };
     let wishes: Result<Vec<Wish>, StoreError> = bodies.into_iter().map(|body| wish(reads, tenant, body, by)).collect();
     Ok(Ok(Plan { wishes: wishes?, deletions }))
+}
+
+/// One that wants more than there is would wait for ever, and all who come after it with it.
+fn resource_faults(
+    reads: &dyn Reads,
+    tenant: TenantId,
+    bodies: &[JobBody],
+    by: Instant,
+) -> Result<Vec<Fault>, StoreError> {
+    if bodies.iter().all(|body| body.resources.is_empty()) {
+        return Ok(Vec::new());
+    }
+    let there = reads.resources(by)?;
+    let units = |name: &String| {
+        let of = |one: &&store::read::ResourceRecord| {
+            (one.name.tenant, one.name.kind, &one.name.name) == (tenant, model::ResourceKind::Counted, name)
+        };
+        there.iter().find(of).map_or(0, |one| one.units)
+    };
+    let mut faults = Vec::new();
+    for (n, body) in bodies.iter().enumerate() {
+        for (name, wanted) in body.resources.iter().filter(|(name, wanted)| **wanted > units(name)) {
+            let told = match units(name) {
+                0 => format!("{} needs {wanted} of the resource {name}, and there is none", body.job),
+                some => format!("{} needs {wanted} of the resource {name}, and there are {some}", body.job),
+            };
+            faults.push(Fault::new(Code::NotEnough, format!("jobs[{n}].resources.{name}"), told));
+        }
+    }
+    Ok(faults)
 }
 
 /// What only the engine sees in a trigger, whatever else is wrong with the job.

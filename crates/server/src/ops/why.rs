@@ -47,11 +47,15 @@ impl Desk {
         if shown.state.is_open()
             && let Ok(reply) = self.ask_why(Subject::Instance(id)).await
         {
+            let mut reasons = Vec::new();
+            for why in reply.why {
+                reasons.push(self.reason(&self.complete(id, why).await));
+            }
             return Ok(WhyView {
                 job: shown.job,
                 instance: Some(id.0),
                 state: Some(reply.state.map_or(shown.state, StateWord::from)),
-                reasons: reply.why.iter().map(|why| self.reason(why)).collect(),
+                reasons,
                 next: reply.next.map(Into::into),
             });
         }

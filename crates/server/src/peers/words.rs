@@ -40,6 +40,7 @@ pub(super) fn what(command: &Command) -> Option<What> {
         | Command::Why { .. }
         | Command::RemoveAgent { .. }
         | Command::PutPool { .. }
+        | Command::PutResource { .. }
         | Command::SetGlobalLimit { .. } => return None,
     })
 }

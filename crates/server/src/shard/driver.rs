@@ -8,7 +8,8 @@ use cluster::Tenure;
 use crossbeam_channel::{Receiver, RecvTimeoutError, Sender};
 use engine::input::Held;
 use engine::{Caller, Command, Effect, Input, Refusal, Reply, Shard};
-use model::{Actor, AgentRecord, Batch, ShardId, Timestamp};
+use model::{Actor, AgentRecord, Batch, ShardId, Term, Timestamp};
+use store::read::Letter;
 use store::{Reads, StoreError};
 use tokio::sync::oneshot;
 
@@ -44,6 +45,11 @@ enum Message {
         serial: u64,
         held: Vec<Held>,
         rebooted: bool,
+    },
+    /// What other shards have told this one, read while it was owned under that term.
+    Heard {
+        term: Term,
+        letters: Vec<Letter>,
     },
     Written(Written),
     Stop(oneshot::Sender<()>),
@@ -99,6 +105,12 @@ impl ShardHandle {
     /// An agent has stored our term and said what it holds, over the stream of this number.
     pub fn holds(&self, agent: Arc<AgentRecord>, serial: u64, held: Vec<Held>, rebooted: bool) {
         let _ = self.messages.send(Message::Holds { agent, serial, held, rebooted });
+    }
+
+    /// Other shards told this one these; read from the outbox while `Progress::term` was this. Said again until they are
+    /// taken.
+    pub fn heard(&self, term: Term, letters: Vec<Letter>) {
+        let _ = self.messages.send(Message::Heard { term, letters });
     }
 
     pub fn tell_many(&self, inputs: Vec<Input>) {
@@ -336,6 +348,15 @@ impl Driver {
                     self.tell(Input::AgentUp { agent, held, rebooted })?;
                 }
             }
+            Message::Heard { term, letters } => {
+                // What was read before a load may have been taken under the term before.
+                let current = !self.reloading && self.keeper.shard().term() == term;
+                for Letter { id, to, message, .. } in letters {
+                    if current && to == self.shard {
+                        self.tell(Input::Heard { id, message })?;
+                    }
+                }
+            }
             Message::Written(written) => self.written(written)?,
             Message::Stop(done) => {
                 self.stopping = Some(done);
@@ -427,6 +448,7 @@ impl Driver {
                     let _ = answer.send(Err(Refusal::NotOwner));
                 }
                 self.around.outlets.greet_all(self.seat());
+                self.around.outlets.wake(self.shard);
                 Ok(())
             }
             Written::Load(Err(error)) => self.wait_and(Wish::Load(self.shard), &error),

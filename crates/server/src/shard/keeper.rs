@@ -9,7 +9,7 @@ use std::collections::VecDeque;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
-use engine::{Caller, Change, ClaimAnswer, Commit, Decisions, Effect, Input, Refusal, Shard};
+use engine::{Answer, Caller, Change, Commit, Decisions, Effect, Input, Message, Refusal, Shard};
 use model::{Batch, JobId, Timestamp};
 use store::{CommitError, Standing};
 
@@ -99,6 +99,10 @@ impl Keeper {
 
     /// Tells it one thing. An error means the engine broke: load the shard again.
     pub fn tell(&mut self, now: Timestamp, input: Input) -> Result<(), Trouble> {
+        // What other shards said is read again after a load; what was read before it may be taken by now.
+        if self.stale && matches!(input, Input::Heard { .. }) {
+            return Ok(());
+        }
         if self.stale || self.alone || !self.again.is_empty() {
             self.again.extend(Some(input).filter(|input| !matches!(input, Input::Tick)));
             return Ok(());
@@ -176,18 +180,18 @@ impl Keeper {
     }
 
     /// The commit under way is on disk: what it was, what happens now, and what to do if memory is stale.
-    pub fn committed(
-        &mut self,
-        answers: Vec<ClaimAnswer>,
-        now: Timestamp,
-    ) -> (Arc<Commit>, Vec<Effect>, Option<Trouble>) {
+    pub fn committed(&mut self, answers: Vec<Answer>, now: Timestamp) -> (Arc<Commit>, Vec<Effect>, Option<Trouble>) {
         let flight = self.flight.take().expect("a commit was under way");
         let mut trouble = self.stale.then_some(Trouble::Reload);
         self.alone = false;
         // Answers come before everything that waits, or two claims of one name would be answered out of order.
         for answer in answers {
             if trouble.is_none() {
-                trouble = self.step(now, Input::ClaimAnswered(answer)).err();
+                let input = match answer {
+                    Answer::Claim(answer) => Input::ClaimAnswered(answer),
+                    Answer::Granted(grant) => Input::Granted(grant),
+                };
+                trouble = self.step(now, input).err();
             }
         }
         let effects = self.standing(flight.effects);
@@ -251,13 +255,17 @@ impl Keeper {
     }
 
     /// The commit under way turned out to be done, though its answer was lost. Its claims are asked again: whoever
-    /// holds them by now is the answer.
+    /// holds them by now is the answer. Whom it let through is seen by loading.
     pub fn done_after_all(&mut self) -> (Arc<Commit>, Vec<Effect>, Option<Trouble>) {
         let flight = self.flight.take().expect("a commit was under way");
         if self.stale {
             return (flight.commit, flight.effects, Some(Trouble::Reload));
         }
         self.alone = false;
+        if flight.commit.changes.iter().any(lets_through) {
+            let trouble = self.keep_for_telling_again(Vec::new());
+            return (flight.commit, flight.effects, Some(trouble));
+        }
         let asked_later = std::mem::replace(&mut self.gathered.decisions.claims, flight.commit.claims.clone());
         self.gathered.decisions.claims.extend(asked_later);
         let effects = self.standing(flight.effects);
@@ -291,7 +299,12 @@ impl Keeper {
         if let Input::Command { caller, .. } = &input {
             self.refused.push(refusal(*caller, &error));
         }
-        self.keep_for_telling_again(vec![Input::Quarantine { job, input: describe(&input), error }])
+        let mut next = vec![Input::Quarantine { job, input: describe(&input), error }];
+        // It would come again for ever.
+        if let Input::Heard { id, .. } = input {
+            next.push(Input::Heard { id, message: Message::Nothing });
+        }
+        self.keep_for_telling_again(next)
     }
 
     /// The shard as the store has it now, under a new term.
@@ -322,9 +335,14 @@ impl Keeper {
 /// Ticks come by themselves; what agents said comes again when they are greeted under the new term.
 fn worth_repeating(input: &Input) -> bool {
     match input {
-        Input::Command { .. } | Input::Report { .. } | Input::Quarantine { .. } | Input::ClockJumped { .. } => true,
+        Input::Command { .. }
+        | Input::Report { .. }
+        | Input::Heard { .. }
+        | Input::Quarantine { .. }
+        | Input::ClockJumped { .. } => true,
         Input::Tick
         | Input::ClaimAnswered(_)
+        | Input::Granted(_)
         | Input::AgentUp { .. }
         | Input::AgentBeat { .. }
         | Input::AgentGone { .. }
@@ -335,6 +353,11 @@ fn worth_repeating(input: &Input) -> bool {
         | Input::Roster(_)
         | Input::Ids { .. } => false,
     }
+}
+
+/// Its answer tells who holds what from now on.
+fn lets_through(change: &Change) -> bool {
+    matches!(change, Change::Drawn(_) | Change::Returned(_) | Change::ResourcePut { .. })
 }
 
 fn refusal(caller: Caller, error: &str) -> Effect {

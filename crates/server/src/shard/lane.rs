@@ -6,7 +6,7 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 
 use crossbeam_channel::{Receiver, Sender};
-use engine::{ClaimAnswer, Commit};
+use engine::{Answer, Commit};
 use model::ShardId;
 use store::{CommitError, Ownership, Standing, Store, StoreError, Stored};
 use tokio::sync::oneshot;
@@ -28,7 +28,7 @@ pub(crate) enum Wish {
 }
 
 pub(crate) enum Written {
-    Commit(Result<Vec<ClaimAnswer>, CommitError>),
+    Commit(Result<Vec<Answer>, CommitError>),
     Standing(Result<Standing, StoreError>),
     Load(Result<Box<LoadedShard>, StoreError>),
     /// How many were asked for.

@@ -46,6 +46,7 @@ pub(crate) fn decode(ownership: Ownership, stored: Stored, ids: std::ops::Range<
     Loaded {
         shard,
         shards: stored.shards,
+        first: ownership.standing.batch.0 == 0,
         term: ownership.term,
         horizon: ownership.standing.horizon,
         ids,
@@ -56,6 +57,8 @@ pub(crate) fn decode(ownership: Ownership, stored: Stored, ids: std::ops::Range<
         global_limit: stored.global_limit,
         held,
         spread_failures: Vec::new(),
+        followers: stored.followers,
+        tickets: stored.tickets,
     }
 }
 

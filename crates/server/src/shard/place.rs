@@ -39,6 +39,7 @@ pub(crate) fn place_of(command: &Command) -> Place {
         Command::PutAgent { .. }
         | Command::RemoveAgent { .. }
         | Command::PutPool { .. }
+        | Command::PutResource { .. }
         | Command::SetGlobalLimit { .. } => Place::First,
     }
 }

@@ -1,6 +1,6 @@
 //! Carries effects out once their commit is on disk: a parcel per agent, an answer per caller.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use engine::{Ask, Caller, Change, Commit, Effect, Inspected, Order, Refusal, Reply};
 use model::{AgentId, AttemptId, ShardId, Span, State, Term, VersionId};
@@ -45,6 +45,8 @@ pub trait Outlets: Send + Sync {
     }
     /// Which of these takes it? The answer comes back as an input.
     fn ask(&self, _shard: ShardId, _ask: Ask) {}
+    /// That shard, wherever it is, has something to hear. Losing this is only a delay.
+    fn wake(&self, _shard: ShardId) {}
     /// A new term begins: every connected agent is greeted with it.
     fn greet_all(&self, seat: Seat);
     /// The shard is no longer run here: nobody is greeted for it any more.
@@ -56,6 +58,7 @@ pub type Answers = FxHashMap<Caller, oneshot::Sender<Result<Reply, Refusal>>>;
 /// How many more ids the shard wants, if it does.
 pub fn release(effects: Vec<Effect>, from: Seat, outlets: &dyn Outlets, answers: &mut Answers) -> Option<i64> {
     let mut parcels: BTreeMap<AgentId, Parcel> = BTreeMap::new();
+    let mut wakes: BTreeSet<ShardId> = BTreeSet::new();
     let mut wants_ids = None;
     for effect in effects {
         match effect {
@@ -75,12 +78,14 @@ pub fn release(effects: Vec<Effect>, from: Seat, outlets: &dyn Outlets, answers:
                     let _ = answer.send(reply);
                 }
             }
+            Effect::Wake { shard } => drop(wakes.insert(shard)),
             Effect::WantIds { count } => wants_ids = Some(count),
         }
     }
     for (agent, parcel) in parcels {
         outlets.deliver(from, agent, parcel);
     }
+    wakes.into_iter().for_each(|shard| outlets.wake(shard));
     wants_ids
 }
 

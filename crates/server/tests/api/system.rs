@@ -1,6 +1,7 @@
 //! The installation as a whole.
 
 use expect_test::expect;
+use model::Verdict;
 use reqwest::Method;
 use serde_json::json;
 
@@ -34,6 +35,54 @@ async fn pools_and_limits_are_set_and_shown() {
     assert_eq!(world.delete("/pools/etl").await.status, 204);
     expect![[r#"404 E0503 there is no pool "etl""#]].assert_eq(&world.delete("/pools/etl").await.refusal());
     assert!(world.put("/pools/A B", json!({"limit": 1})).await.refusal().starts_with("422 E0204"));
+    world.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn who_shares_waits_in_line_and_is_told_for_whom() {
+    let world = World::new().await;
+    let refused = world.apply("job: a\nnoop: true\nresources: { licence: 2 }\n").await.refusal();
+    assert!(refused.contains("E0218") && refused.contains("needs 2 of the resource licence"), "{refused}");
+    let licence = world.put("/resources/licence", json!({"units": 3})).await.good();
+    assert_eq!(licence, json!({"kind": "counted", "name": "licence", "units": 3, "held": 0, "waiting": 0, "line": []}));
+    assert!(world.put("/resources/a b", json!({"units": 3})).await.refusal().starts_with("422 E0204"));
+    assert!(world.put("/resources/licence", json!({"units": 3_000_000})).await.refusal().starts_with("422 E0215"));
+    let jobs = "job: a\nnoop: true\nmutex: [books]\n---\njob: b\nnoop: true\nmutex: [books]\n---\n\
+                job: c\nnoop: true\noverlap: allow\nresources: { licence: 2 }\n";
+    world.apply(jobs).await.good();
+    let agent = world.agent("mill").await;
+    let (a, b) = (world.trigger("a").await, world.trigger("b").await);
+    world.until_state(a, "dispatched").await;
+    world.until_state(b, "ready").await;
+    let why = world.get(&format!("/instances/{b}/why")).await.good();
+    let text = format!("waits for the mutex books, which instance {a} holds");
+    assert_eq!(why["reasons"], json!([{"kind": "mutex", "text": text}]));
+    let (c, d) = (world.trigger("c").await, world.trigger("c").await);
+    world.until_state(c, "dispatched").await;
+    let why = world.get(&format!("/instances/{d}/why")).await.good();
+    let text = "waits for its turn to have 2 of the resource licence, of which 1 are free";
+    assert_eq!(why["reasons"], json!([{"kind": "resource", "text": text}]));
+
+    // Who holds and who waits survives a restart; so does the order.
+    let world = world.restart().await;
+    let lines = world.get("/resources").await.good()["items"].clone();
+    let line = |at: usize| {
+        let line = lines[at]["line"].as_array().unwrap().iter();
+        line.map(|ticket| (ticket["instance"].as_i64().unwrap(), ticket["held"] == true)).collect::<Vec<_>>()
+    };
+    assert_eq!((&lines[0]["name"], line(0)), (&json!("books"), vec![(a, true), (b, false)]));
+    assert_eq!((&lines[1]["name"], line(1)), (&json!("licence"), vec![(c, true), (d, false)]));
+    assert!(world.get("/verify").await.good()["ok"] == true);
+    world.agent("mill").await;
+    world.report(agent, a, Verdict::Succeeded).await;
+    world.report(agent, b, Verdict::Failed).await;
+    world.until_state(b, "failed").await;
+    world.put("/resources/licence", json!({"units": 4})).await.good();
+    world.report(agent, d, Verdict::Succeeded).await;
+    world.report(agent, c, Verdict::Succeeded).await;
+    world.until_state(c, "succeeded").await;
+    let lines = world.get("/resources").await.good()["items"].clone();
+    assert!(lines.as_array().unwrap().iter().all(|line| line["held"] == 0 && line["waiting"] == 0), "{lines}");
     world.stop().await;
 }
 

@@ -4,7 +4,7 @@ use engine::change::{Change, ClaimName};
 use model::{TenantId, VersionId};
 
 use super::Bed;
-use super::world::{T0, World, ann, at, job_name, wants};
+use super::world::{T0, World, ann, at, claims_of, job_name, wants};
 
 pub fn a_name_has_one_holder(bed: &impl Bed) {
     let mut w = World::new(bed);
@@ -58,5 +58,5 @@ pub fn a_refused_claim_does_not_refuse_the_batch(bed: &impl Bed) {
     assert!(w.store.commit(&commit).is_err());
     commit.changes.clear();
     commit.claims = vec![wants(job_name("y"), 4, T0)];
-    assert_eq!(w.store.commit(&commit).unwrap()[0].holder, 4);
+    assert_eq!(claims_of(w.store.commit(&commit).unwrap())[0].holder, 4);
 }

@@ -7,7 +7,7 @@ use super::Bed;
 use super::world::{T0, World, at, ended, soon};
 use crate::{CommitError, Standing};
 
-fn not_owner(result: Result<Vec<engine::change::ClaimAnswer>, CommitError>) {
+fn not_owner(result: Result<Vec<engine::change::Answer>, CommitError>) {
     assert!(matches!(result, Err(CommitError::NotOwner { .. })), "{result:?}");
 }
 

@@ -2,12 +2,14 @@
 //!
 //! `duly_store::conformance!(bed)` makes a `#[test]` of each; `bed` is a function that returns a fresh [`Bed`].
 
+mod between;
 mod claims;
 mod commits;
 mod history;
 mod instances;
 mod jobs;
 mod leases;
+mod lines;
 mod lists;
 mod loads;
 mod together;
@@ -17,12 +19,14 @@ use engine::change::Row;
 
 use crate::{Reads, Store};
 
+pub use self::between::*;
 pub use self::claims::*;
 pub use self::commits::*;
 pub use self::history::*;
 pub use self::instances::*;
 pub use self::jobs::*;
 pub use self::leases::*;
+pub use self::lines::*;
 pub use self::lists::*;
 pub use self::loads::*;
 pub use self::together::*;
@@ -73,6 +77,15 @@ macro_rules! conformance {
             a_name_has_one_holder,
             a_removed_or_renamed_job_frees_its_name,
             a_refused_claim_does_not_refuse_the_batch,
+            a_message_is_taken_once_by_whom_it_is_for,
+            messages_wait_in_order_and_only_the_written_ones,
+            followers_from_elsewhere_are_loaded,
+            a_mutex_has_one_holder_and_a_line,
+            a_line_lets_through_as_many_as_fit_and_none_past_another,
+            lines_of_several_names_agree_on_who_came_first,
+            a_resource_may_get_more_and_less,
+            tickets_that_cannot_be_are_refused,
+            lines_are_shared_by_batches_written_at_once,
             loading_finds_exactly_what_is_open,
             what_is_open_long_is_found_after_many_batches,
             an_unreadable_row_is_reported,

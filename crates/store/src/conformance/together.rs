@@ -6,7 +6,7 @@ use engine::change::{Change, Claim, ClaimName, Commit};
 use model::{Ending, ShardId, TenantId};
 
 use super::Bed;
-use super::world::{World, at, ended};
+use super::world::{World, at, claims_of, ended};
 use crate::CommitError;
 
 fn both(bed: &impl Bed) -> [World; 2] {
@@ -20,8 +20,8 @@ fn key(world: &World, key: &str) -> Claim {
 
 fn commit_all(worlds: &mut [World; 2], batches: [Commit; 2]) -> Vec<Result<Vec<i64>, CommitError>> {
     let answers = worlds[0].store.commit_all(&batches.map(Arc::new));
-    let holders = |answer: Result<Vec<engine::change::ClaimAnswer>, _>| {
-        answer.map(|claims| claims.iter().map(|claim| claim.holder).collect())
+    let holders = |answer: Result<Vec<engine::change::Answer>, _>| {
+        answer.map(|answers| claims_of(answers).iter().map(|claim| claim.holder).collect())
     };
     answers.into_iter().map(holders).collect()
 }

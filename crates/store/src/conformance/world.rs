@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use engine::change::{Change, Claim, ClaimAnswer, ClaimName, Commit, Created, Ended, Retried, Row};
+use engine::change::{Answer, Change, Claim, ClaimAnswer, ClaimName, Commit, Created, Ended, Grant, Retried, Row};
 use model::{
     Actor, AttemptId, Batch, Cause, Ending, InstanceId, JobId, JobMode, JobRecord, Outcome, Part, ShardId, Span, State,
     TenantId, Term, Timestamp, Verdict, VersionId,
@@ -66,7 +66,20 @@ impl World {
     }
 
     pub(super) fn claim(&mut self, changes: impl Into<Vec<Change>>, claims: impl Into<Vec<Claim>>) -> Vec<ClaimAnswer> {
-        let commit = self.batch(changes.into(), claims.into());
+        claims_of(self.written(changes.into(), claims.into()))
+    }
+
+    /// What the changes let through.
+    pub(super) fn grants(&mut self, changes: impl Into<Vec<Change>>) -> Vec<Grant> {
+        let granted = |answer| match answer {
+            Answer::Granted(grant) => Some(grant),
+            Answer::Claim(_) => None,
+        };
+        self.written(changes.into(), vec![]).into_iter().filter_map(granted).collect()
+    }
+
+    fn written(&mut self, changes: Vec<Change>, claims: Vec<Claim>) -> Vec<Answer> {
+        let commit = self.batch(changes, claims);
         let answers = self.store.commit(&commit).unwrap_or_else(|e| panic!("{e}: {:?}", commit.changes));
         self.batch += 1;
         answers
@@ -141,6 +154,14 @@ impl World {
             while self.store.tidy(self.shard, now + step).unwrap() {}
         }
     }
+}
+
+pub(super) fn claims_of(answers: Vec<Answer>) -> Vec<ClaimAnswer> {
+    let claim = |answer| match answer {
+        Answer::Claim(answer) => Some(answer),
+        Answer::Granted(_) => None,
+    };
+    answers.into_iter().filter_map(claim).collect()
 }
 
 /// The ending of a first attempt.

@@ -57,6 +57,12 @@ impl State {
             }
             Change::Orphan { agent, attempt, kind, at } => self.orphan(*agent, *attempt, kind, *at),
             Change::Note(note) => self.note(note),
+            Change::Told { to, message } => self.told(commit.shard, *to, message),
+            Change::Took { id } => self.took(commit.shard, *id),
+            Change::Follower { job, follower, ends } => self.follower(commit.shard, *job, *follower, *ends),
+            Change::Drawn(draw) => self.drawn(commit.shard, draw),
+            Change::Returned(draw) => self.returned(commit.shard, draw),
+            Change::ResourcePut { name, units } => self.resource_put(name, *units),
             Change::Released { claim } => {
                 self.claims.delete(claim);
                 Ok(())

@@ -105,6 +105,7 @@ impl State {
         let name = kept.record.name.clone();
         self.release_name(job, tenant, name);
         self.jobs.edit(&job, |kept| kept.removed_at = Some(at));
+        self.forget_followers(job);
         self.close_interval(job, at)
     }
 

@@ -31,6 +31,9 @@ impl State {
             Some(HeldJob { job: one.job?, error: one.error.clone(), since: Some((one.at, *decided)) })
         });
         stored.held = held.collect();
+        let followers = self.followers.iter().filter(|(_, (of, _))| *of == shard);
+        stored.followers = followers.map(|((job, follower), (_, ends))| (*job, *follower, *ends)).collect();
+        stored.tickets = self.tickets_of_shard(shard);
         stored
     }
 

@@ -3,6 +3,7 @@
 
 mod apply;
 mod apply_rest;
+mod between;
 mod faults;
 mod leases;
 mod load;
@@ -15,7 +16,7 @@ use std::collections::VecDeque;
 use std::ops::Range;
 use std::sync::Arc;
 
-use engine::change::{Change, Claim, ClaimAnswer, Commit};
+use engine::change::{Answer, Change, Claim, ClaimAnswer, Commit};
 use model::{ContentId, InstanceId, ShardId, Timestamp};
 use parking_lot::Mutex;
 
@@ -104,7 +105,7 @@ impl Inner {
         standing
     }
 
-    fn commit(&mut self, commit: &Commit) -> Result<Vec<ClaimAnswer>, CommitError> {
+    fn commit(&mut self, commit: &Commit) -> Result<Vec<Answer>, CommitError> {
         if self.ready().is_err() {
             return Err(CommitError::Retry("told to be busy".into()));
         }
@@ -132,7 +133,7 @@ impl Inner {
         }
     }
 
-    fn write(&mut self, commit: &Commit) -> Result<Vec<ClaimAnswer>, CommitError> {
+    fn write(&mut self, commit: &Commit) -> Result<Vec<Answer>, CommitError> {
         let written = self.write_all(commit);
         match written {
             Ok(_) => self.state.seal(self.remember),
@@ -141,7 +142,7 @@ impl Inner {
         written
     }
 
-    fn write_all(&mut self, commit: &Commit) -> Result<Vec<ClaimAnswer>, CommitError> {
+    fn write_all(&mut self, commit: &Commit) -> Result<Vec<Answer>, CommitError> {
         let stands = self.state.shards.get(&commit.shard).copied().unwrap_or_default();
         if stands.term != commit.term || stands.batch.0 != commit.batch.0 - 1 {
             return Err(CommitError::NotOwner { shard: commit.shard });
@@ -154,7 +155,9 @@ impl Inner {
         for (index, change) in commit.changes.iter().enumerate() {
             self.state.apply(commit, change).map_err(|what| impossible(index, change, &what))?;
         }
-        Ok(commit.claims.iter().map(|claim| self.claim(claim)).collect())
+        let granted = self.state.grant(commit).into_iter().map(Answer::Granted).collect::<Vec<_>>();
+        let claims = commit.claims.iter().map(|claim| Answer::Claim(self.claim(claim)));
+        Ok(granted.into_iter().chain(claims).collect())
     }
 
     fn claim(&mut self, claim: &Claim) -> ClaimAnswer {
@@ -187,7 +190,7 @@ impl Store for MemoryStore {
         Ok(inner.state.load(shard))
     }
 
-    fn commit(&mut self, commit: &Commit) -> Result<Vec<ClaimAnswer>, CommitError> {
+    fn commit(&mut self, commit: &Commit) -> Result<Vec<Answer>, CommitError> {
         self.inner.lock().commit(commit)
     }
 

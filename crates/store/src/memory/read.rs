@@ -5,15 +5,16 @@ use std::time::Instant;
 
 use engine::change::Gap;
 use model::{
-    AgentRecord, AttemptId, ContentId, Ending, Instance, InstanceId, JobId, JobRecord, PoolRecord, ShardId, State,
-    TenantId, Timestamp, VersionId,
+    AgentRecord, AttemptId, ContentId, Ending, Instance, InstanceId, JobId, JobRecord, PoolRecord, ResourceName,
+    ShardId, State, TenantId, Timestamp, VersionId,
 };
 
 use super::MemoryStore;
+use super::between::ticket_record;
 use super::state;
 use crate::read::{
-    AttemptRecord, InstanceFilter, Interval, JobFilter, LedgerEntry, NoteFilter, NoteRecord, Orphan, QuarantineRecord,
-    Reads, VersionRecord,
+    AttemptRecord, InstanceFilter, Interval, JobFilter, LedgerEntry, Letter, NoteFilter, NoteRecord, Orphan,
+    QuarantineRecord, Reads, ResourceRecord, TicketRecord, VersionRecord,
 };
 use crate::{StoreError, StoredVersion};
 
@@ -224,6 +225,33 @@ impl Reads for MemoryStore {
 
     fn revision(&self, _by: Instant) -> Result<i64, StoreError> {
         self.read(|state| state.revision())
+    }
+
+    fn outbox(&self, shards: &[ShardId], limit: usize, _by: Instant) -> Result<Vec<Letter>, StoreError> {
+        self.read(|state| {
+            let letters = state.outbox.values().filter(|letter| shards.contains(&letter.to));
+            letters.take(limit).cloned().collect()
+        })
+    }
+
+    fn resources(&self, _by: Instant) -> Result<Vec<ResourceRecord>, StoreError> {
+        self.read(state::State::resource_records)
+    }
+
+    fn line(&self, of: &ResourceName, limit: usize, _by: Instant) -> Result<Vec<TicketRecord>, StoreError> {
+        self.read(|state| {
+            let mut line: Vec<_> = state.line(of).map(|(_, ticket)| ticket_record(of, ticket)).collect();
+            line.sort_by_key(|ticket| !ticket.held);
+            line.truncate(limit);
+            line
+        })
+    }
+
+    fn tickets_of(&self, instance: InstanceId, _by: Instant) -> Result<Vec<TicketRecord>, StoreError> {
+        self.read(|state| {
+            let tickets = state.tickets.iter().filter(|(_, ticket)| ticket.instance == instance);
+            tickets.map(|((of, _), ticket)| ticket_record(of, ticket)).collect()
+        })
     }
 
     fn global_limit(&self, _by: Instant) -> Result<Option<u32>, StoreError> {

@@ -1,15 +1,16 @@
 //! What the memory store holds, table by table as the SQLite one does.
 
-use engine::change::{ClaimName, Gap};
+use engine::change::{ClaimName, Ends, Gap, MessageId};
 use model::{
-    AgentRecord, ContentId, Ending, Instance, InstanceId, JobId, JobRecord, PoolRecord, ShardId, TenantId, Timestamp,
-    Verdict, VersionId,
+    AgentRecord, ContentId, Ending, Instance, InstanceId, JobId, JobRecord, PoolRecord, ResourceName, ShardId,
+    TenantId, Timestamp, Verdict, VersionId,
 };
 use rustc_hash::FxHashMap;
 
+use super::between::{Resource, Ticket};
 use super::table::Table;
 use crate::Standing;
-use crate::read::{AttemptRecord, Interval, NoteRecord, Orphan, QuarantineRecord, VersionRecord};
+use crate::read::{AttemptRecord, Interval, Letter, NoteRecord, Orphan, QuarantineRecord, VersionRecord};
 
 #[derive(Debug, Default)]
 pub(super) struct State {
@@ -36,6 +37,11 @@ pub(super) struct State {
     pub global_limit: Table<(), Option<u32>>,
     /// Raised with every change to agents, pools and limits.
     pub revisions: Table<(), i64>,
+    pub outbox: Table<MessageId, Letter>,
+    pub followers: Table<(JobId, JobId), (ShardId, Ends)>,
+    pub resources: Table<ResourceName, Resource>,
+    /// By what they are for, then in order.
+    pub tickets: Table<(ResourceName, i64), Ticket>,
     // Never taken back: an id lent stays lent, bytes kept stay kept, and a term only rises.
     pub next_id: i64,
     /// Where each lent range begins: its end, and the shard that has it.
@@ -86,6 +92,10 @@ macro_rules! each_table {
         $self.claims.$do($($arg),*);
         $self.global_limit.$do($($arg),*);
         $self.revisions.$do($($arg),*);
+        $self.outbox.$do($($arg),*);
+        $self.followers.$do($($arg),*);
+        $self.resources.$do($($arg),*);
+        $self.tickets.$do($($arg),*);
     }};
 }
 

@@ -92,6 +92,9 @@ pub(crate) fn all() -> Vec<Table> {
         table("orphan", "attempt agent kind at what:t", &["attempt", "agent", "kind"]),
         table("note", "id shard at job instance kind detail", &["id"]).of_job("job"),
         table("claim", "kind tenant name:t holder at", &["kind", "tenant", "name"]),
+        table("resource", "tenant kind name:t units allowed", &["tenant", "kind", "name"]),
+        table("ticket", "number tenant kind name:t shard job instance ticket units held:b at", &["number"])
+            .of_job("job"),
         table("person", "name:t password:t created_at", &["name"]),
         table("session", "hash:x person:t created_at expires_at", &["hash"]),
         table("api_token", "id hash:x name:t person:t created_at expires_at revoked_at", &["id"]),

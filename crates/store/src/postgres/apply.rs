@@ -16,7 +16,7 @@ use crate::roster::changes_roster;
 /// Batches being written, each of another shard.
 pub(super) struct Applying<'c> {
     pub(super) conn: &'c Conn,
-    commits: &'c [&'c Commit],
+    pub(super) commits: &'c [&'c Commit],
     pub(super) days: &'c mut Days,
     /// The highest of their marks; nothing from there on is listed as open long.
     pub(super) low_water: i64,
@@ -56,6 +56,7 @@ impl<'c> Applying<'c> {
             let raise = "update meta set value = (value::int8 + 1)::text where key = 'revision'";
             self.calls.push(Call::new(raise, vec![], Expects::Any));
         }
+        self.lock_lines();
     }
 
     /// All changes of all batches with as few statements as can be. Those of one batch stay in their order, so far as
@@ -315,7 +316,13 @@ pub(super) fn row_of(change: &Change) -> Option<Row> {
         | Change::GlobalLimit { .. }
         | Change::Orphan { .. }
         | Change::Note(_)
-        | Change::Released { .. } => None,
+        | Change::Released { .. }
+        | Change::Told { .. }
+        | Change::Took { .. }
+        | Change::Follower { .. }
+        | Change::Drawn(_)
+        | Change::Returned(_)
+        | Change::ResourcePut { .. } => None,
     }
 }
 

@@ -202,6 +202,12 @@ impl<'c> Applying<'c> {
                 let next = (*attempt, *attempt_no);
                 return self.reopened(commit.shard, *row, next, by, *at).await;
             }
+            Change::Told { .. }
+            | Change::Took { .. }
+            | Change::Follower { .. }
+            | Change::Drawn(_)
+            | Change::Returned(_)
+            | Change::ResourcePut { .. } => self.between(commit, change),
             Change::Created(_)
             | Change::Withdrawn { .. }
             | Change::Placed { .. }
@@ -227,6 +233,7 @@ impl<'c> Applying<'c> {
         let values: Vec<super::conn::Value<'c>> =
             vec![Box::new(job.0), Box::new(at.0), Box::new(text(&by.0)), Box::new(tenant.0)];
         self.push(sql::REMOVE_JOB, values, no_such_job(1));
+        self.push("delete from follower where job = $1", vec![Box::new(job.0)], Expects::Any);
         self.close_intervals(&[(job, at)]);
     }
 

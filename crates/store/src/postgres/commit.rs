@@ -4,17 +4,17 @@
 
 use std::sync::Arc;
 
-use engine::change::{Change, Claim, ClaimAnswer, Commit};
+use engine::change::{Answer, Change, Claim, Commit};
 
 use super::apply::{Applying, row_of};
 use super::conn::Conn;
 use super::day::Days;
 use super::error::{Fault, at_commit};
-use super::{PATIENCE, PgStore, claim};
+use super::{PATIENCE, PgStore, between, claim};
 use crate::CommitError;
 use crate::subject::subject;
 
-type Answers = Vec<ClaimAnswer>;
+type Answers = Vec<Answer>;
 
 /// What became of a batch that was not confirmed.
 enum Failed {
@@ -114,12 +114,19 @@ async fn write_all(
         }
         Err(fault) => return Err(whole(fault)),
     }
+    let granted = between::grant(conn, commits).await.map_err(whole)?;
     let claims: Vec<&Claim> = commits.iter().flat_map(|commit| &commit.claims).collect();
     let answers = claim::claim(conn, &claims).await;
     let mut answers = answers.map_err(|fault| Failed::Before(commits[0].changes.len(), fault))?.into_iter();
     *last_word = true;
     match conn.commit().await {
-        Ok(()) => Ok(commits.iter().map(|commit| answers.by_ref().take(commit.claims.len()).collect()).collect()),
+        Ok(()) => {
+            let answers = commits.iter().zip(granted).map(|(commit, granted)| {
+                let claims = answers.by_ref().take(commit.claims.len()).map(Answer::Claim);
+                granted.into_iter().map(Answer::Granted).chain(claims).collect()
+            });
+            Ok(answers.collect())
+        }
         Err(error) => Err(Failed::AtCommit(at_commit(&error))),
     }
 }

@@ -137,6 +137,8 @@ impl PgCopy {
             union all select 'api_token', max(id) from api_token
             union all select 'executor_token', max(id) from executor_token
         ) as counted where m is not null";
+        let tickets = "select setval(pg_get_serial_sequence('duly.ticket', 'number'), max(number)) from ticket
+            having max(number) is not null";
         let shards = "insert into shard (id, term, batch, horizon, next_id, low_water)
             select generate_series(0, $1::int8 - 1), $2, 0, $3, $4, $4";
         let put =
@@ -145,6 +147,7 @@ impl PgCopy {
         let count = self.shards;
         self.run(async |conn: &Conn| {
             conn.query(counted, &[]).await?;
+            conn.query(tickets, &[]).await?;
             conn.execute(shards, &[&count, &term, &counters.horizon, &counters.next_id]).await?;
             conn.execute("update counter set next = greatest(next, $1)", &[&counters.next_id]).await?;
             for (key, value) in &counters.kept {

@@ -116,6 +116,7 @@ async fn rest(conn: &Conn, shard: ShardId, stored: &mut Stored) -> Result<(), Fa
     let text =
         "select job, error, at, decided from quarantine where held and job is not null and shard = $1 order by id";
     stored.held = conn.query(text, &[&shard.0]).await?.iter().map(row::held).collect();
+    (stored.followers, stored.tickets) = super::between::load(conn, shard).await?;
     Ok(())
 }
 

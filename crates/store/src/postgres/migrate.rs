@@ -6,8 +6,11 @@ use super::error::Fault;
 use crate::StoreError;
 
 /// The schema's versions; a store's `schema_version` says how many of them it has.
-pub(super) const STEPS: &[&str] =
-    &[include_str!("migrations/0001_begin.sql"), include_str!("migrations/0002_shards.sql")];
+pub(super) const STEPS: &[&str] = &[
+    include_str!("migrations/0001_begin.sql"),
+    include_str!("migrations/0002_shards.sql"),
+    include_str!("migrations/0003_between.sql"),
+];
 
 /// "Duly": held while a step is taken.
 const LOCK: i64 = 0x4475_6c79;

@@ -6,6 +6,7 @@ mod access;
 mod address;
 mod apply;
 mod apply_rest;
+mod between;
 mod claim;
 mod column;
 mod commit;
@@ -34,7 +35,7 @@ use std::ops::Range;
 use std::sync::Arc;
 use std::time::Duration;
 
-use engine::change::{ClaimAnswer, Commit};
+use engine::change::{Answer, Commit};
 use model::{ContentId, ShardId, Term, Timestamp};
 use rustc_hash::FxHashMap;
 use tokio_postgres::types::ToSql;
@@ -124,11 +125,11 @@ impl Store for PgStore {
         Ok(Stored { shards: self.shards, ..stored })
     }
 
-    fn commit(&mut self, commit: &Commit) -> Result<Vec<ClaimAnswer>, CommitError> {
+    fn commit(&mut self, commit: &Commit) -> Result<Vec<Answer>, CommitError> {
         self.write(commit)
     }
 
-    fn commit_all(&mut self, commits: &[Arc<Commit>]) -> Vec<Result<Vec<ClaimAnswer>, CommitError>> {
+    fn commit_all(&mut self, commits: &[Arc<Commit>]) -> Vec<Result<Vec<Answer>, CommitError>> {
         self.write_together(commits)
     }
 

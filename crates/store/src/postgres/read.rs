@@ -5,8 +5,8 @@ use std::time::Instant;
 
 use engine::change::Gap;
 use model::{
-    AgentId, AgentRecord, AttemptId, ContentId, Ending, Instance, InstanceId, JobId, JobRecord, PoolRecord, ShardId,
-    State, TenantId, Timestamp, VersionId,
+    AgentId, AgentRecord, AttemptId, ContentId, Ending, Instance, InstanceId, JobId, JobRecord, PoolRecord,
+    ResourceName, ShardId, State, TenantId, Timestamp, VersionId,
 };
 use tokio_postgres::Row;
 use tokio_postgres::types::ToSql;
@@ -17,12 +17,12 @@ use super::error::Fault;
 use super::list::damaged;
 use super::pool::PgReads;
 use super::row::{self, Unreadable, small};
-use super::{list, load, sql};
+use super::{between, list, load, sql};
 use crate::block::BLOCK_BITS;
 use crate::code::{self, Code};
 use crate::read::{
-    AttemptRecord, InstanceFilter, Interval, JobFilter, LedgerEntry, NoteFilter, NoteRecord, Orphan, QuarantineRecord,
-    Reads, VersionRecord,
+    AttemptRecord, InstanceFilter, Interval, JobFilter, LedgerEntry, Letter, NoteFilter, NoteRecord, Orphan,
+    QuarantineRecord, Reads, ResourceRecord, TicketRecord, VersionRecord,
 };
 use crate::{StoreError, StoredVersion};
 
@@ -236,6 +236,27 @@ impl Reads for PgReads {
     fn revision(&self, by: Instant) -> Result<i64, StoreError> {
         let text = "select value::int8 from meta where key = 'revision'";
         self.with(by, async |conn: &Conn| Ok(conn.first(text, &[]).await?.map_or(0, |row| row.get(0))))
+    }
+
+    fn outbox(&self, shards: &[ShardId], limit: usize, by: Instant) -> Result<Vec<Letter>, StoreError> {
+        self.with(by, async |conn: &Conn| between::outbox(conn, shards, limit).await)
+    }
+
+    fn resources(&self, by: Instant) -> Result<Vec<ResourceRecord>, StoreError> {
+        self.with(by, async |conn: &Conn| all(conn, sql::LIST_RESOURCES, &[], between::resource).await)
+    }
+
+    fn line(&self, of: &ResourceName, limit: usize, by: Instant) -> Result<Vec<TicketRecord>, StoreError> {
+        let text = "select tenant, kind, name, shard, instance, units, held, at, job from ticket
+                    where tenant = $1 and kind = $2 and name = $3 order by held desc, number limit $4";
+        let (tenant, kind, limit) = (of.tenant.0, of.kind.code(), limit as i64);
+        self.with(by, async |conn: &Conn| all(conn, text, &[&tenant, &kind, &of.name, &limit], between::ticket).await)
+    }
+
+    fn tickets_of(&self, instance: InstanceId, by: Instant) -> Result<Vec<TicketRecord>, StoreError> {
+        let text = "select tenant, kind, name, shard, instance, units, held, at, job from ticket
+                    where instance = $1 order by kind, name";
+        self.with(by, async |conn: &Conn| all(conn, text, &[&instance.0], between::ticket).await)
     }
 
     fn global_limit(&self, by: Instant) -> Result<Option<u32>, StoreError> {

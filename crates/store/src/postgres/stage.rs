@@ -120,7 +120,13 @@ impl<'c> Stage<'c> {
             | Change::PoolPut(_)
             | Change::GlobalLimit { .. }
             | Change::Orphan { .. }
-            | Change::Released { .. } => false,
+            | Change::Released { .. }
+            | Change::Told { .. }
+            | Change::Took { .. }
+            | Change::Follower { .. }
+            | Change::Drawn(_)
+            | Change::Returned(_)
+            | Change::ResourcePut { .. } => false,
         }
     }
 
@@ -144,7 +150,13 @@ pub(super) fn stands_alone(change: &Change) -> bool {
         | Change::PoolPut(_)
         | Change::GlobalLimit { .. }
         | Change::Orphan { .. }
-        | Change::Released { .. } => true,
+        | Change::Released { .. }
+        | Change::Told { .. }
+        | Change::Took { .. }
+        | Change::Follower { .. }
+        | Change::Drawn(_)
+        | Change::Returned(_)
+        | Change::ResourcePut { .. } => true,
         Change::Created(_)
         | Change::Withdrawn { .. }
         | Change::Placed { .. }

@@ -64,6 +64,12 @@ impl<'c> Applying<'c> {
             Change::Orphan { agent, attempt, kind, at } => self.orphan(*agent, *attempt, kind, *at),
             Change::Note(note) => self.note(note),
             Change::Released { claim } => self.released(claim),
+            Change::Told { to, message } => self.told(*to, message),
+            Change::Took { id } => self.took(*id),
+            Change::Follower { job, follower, ends } => self.follower(*job, *follower, *ends),
+            Change::Drawn(draw) => self.drawn(draw),
+            Change::Returned(draw) => self.returned(draw),
+            Change::ResourcePut { name, units } => self.resource_put(name, *units),
         }
     }
 

@@ -132,6 +132,7 @@ impl Applying<'_> {
             .optional()?;
         let Some(name) = name else { return Err(Fault::Impossible("there is no such job".into())) };
         self.release_name(job, tenant.0, &name)?;
+        self.conn.prepare_cached("delete from follower where job = ?1")?.execute([job.0])?;
         self.close_interval(job, at)
     }
 

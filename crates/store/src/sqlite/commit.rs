@@ -1,7 +1,7 @@
 //! One batch, one transaction: the shard row first, then every change, then the claims. Compares what was written with
 //! what was expected, and writes all of it or nothing.
 
-use engine::change::{Claim, ClaimAnswer, Commit};
+use engine::change::{Answer, Claim, ClaimAnswer, Commit};
 use rusqlite::Connection;
 
 use super::apply::Applying;
@@ -13,7 +13,7 @@ use crate::roster::changes_roster;
 use crate::subject::subject;
 
 impl SqliteStore {
-    pub(super) fn write(&mut self, commit: &Commit) -> Result<Vec<ClaimAnswer>, CommitError> {
+    pub(super) fn write(&mut self, commit: &Commit) -> Result<Vec<Answer>, CommitError> {
         let gate = self.gate.clone();
         let _turn = gate.lock();
         begin(&self.conn).map_err(write_error)?;
@@ -27,7 +27,7 @@ impl SqliteStore {
         }
     }
 
-    fn write_all(&mut self, commit: &Commit) -> Result<Vec<ClaimAnswer>, CommitError> {
+    fn write_all(&mut self, commit: &Commit) -> Result<Vec<Answer>, CommitError> {
         advance(&self.conn, commit).map_err(|fault| refused(fault, commit, 0, "the shard row".into()))?;
         if changes_roster(commit) {
             raise_revision(&self.conn).map_err(|e| refused(e.into(), commit, 0, "the revision".into()))?;
@@ -40,10 +40,12 @@ impl SqliteStore {
             }
         }
         let mut answers = Vec::with_capacity(commit.claims.len());
+        let granted = applying.grant().map_err(|fault| refused(fault, commit, 0, "a line".into()))?;
+        answers.extend(granted.into_iter().map(Answer::Granted));
         for (index, one) in commit.claims.iter().enumerate() {
             let answer = claim(&self.conn, one)
                 .map_err(|e| refused(e.into(), commit, commit.changes.len() + index, format!("{:?}", one.name)))?;
-            answers.push(answer);
+            answers.push(Answer::Claim(answer));
         }
         Ok(answers)
     }

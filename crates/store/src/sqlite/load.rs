@@ -125,6 +125,8 @@ fn rest(conn: &Connection, shard: ShardId, stored: &mut Stored) -> rusqlite::Res
         "select job, error, at, decided from quarantine where held = 1 and job is not null and shard = ?1 order by id",
     )?;
     stored.held = held.query_map([shard.0], row::held)?.collect::<Result<_, _>>()?;
+    stored.followers = super::between::followers(conn, shard)?;
+    stored.tickets = super::ticket::of_shard(conn, shard)?;
     Ok(())
 }
 

@@ -5,6 +5,7 @@ mod access;
 mod apply;
 mod apply_rest;
 mod backup;
+mod between;
 mod checkpoint;
 mod commit;
 mod copy;
@@ -20,13 +21,14 @@ mod read;
 mod retain;
 mod row;
 mod sql;
+mod ticket;
 mod tidy;
 
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use engine::change::{ClaimAnswer, Commit};
+use engine::change::{Answer, Commit};
 use model::{ContentId, ShardId, Term, Timestamp};
 use parking_lot::Mutex;
 use rusqlite::Connection;
@@ -109,7 +111,7 @@ impl Store for SqliteStore {
         self.read_all(shard)
     }
 
-    fn commit(&mut self, commit: &Commit) -> Result<Vec<ClaimAnswer>, CommitError> {
+    fn commit(&mut self, commit: &Commit) -> Result<Vec<Answer>, CommitError> {
         self.write(commit)
     }
 

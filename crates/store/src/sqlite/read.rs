@@ -5,20 +5,20 @@ use std::time::Instant;
 
 use engine::change::Gap;
 use model::{
-    AgentId, AgentRecord, AttemptId, ContentId, Ending, Instance, InstanceId, JobId, JobRecord, PoolRecord, ShardId,
-    State, TenantId, Timestamp, VersionId,
+    AgentId, AgentRecord, AttemptId, ContentId, Ending, Instance, InstanceId, JobId, JobRecord, PoolRecord,
+    ResourceName, ShardId, State, TenantId, Timestamp, VersionId,
 };
 use rusqlite::{Connection, OptionalExtension, Row, params};
 
 use super::day::on_day;
 use super::pool::SqliteReads;
 use super::row::{self, Unreadable};
-use super::{list, sql};
+use super::{between, list, sql, ticket};
 use crate::block::BLOCK_BITS;
 use crate::code::{self, Code};
 use crate::read::{
-    AttemptRecord, InstanceFilter, Interval, JobFilter, LedgerEntry, NoteFilter, NoteRecord, Orphan, QuarantineRecord,
-    Reads, VersionRecord,
+    AttemptRecord, InstanceFilter, Interval, JobFilter, LedgerEntry, Letter, NoteFilter, NoteRecord, Orphan,
+    QuarantineRecord, Reads, ResourceRecord, TicketRecord, VersionRecord,
 };
 use crate::{StoreError, StoredVersion};
 
@@ -280,6 +280,28 @@ impl Reads for SqliteReads {
             let mut select = conn.prepare_cached("select value from meta where key = 'revision'")?;
             Ok(select.query_row([], |row| row.get(0))?)
         })
+    }
+
+    fn outbox(&self, shards: &[ShardId], limit: usize, by: Instant) -> Result<Vec<Letter>, StoreError> {
+        self.with(by, |conn| Ok(between::outbox(conn, shards, limit)?))
+    }
+
+    fn resources(&self, by: Instant) -> Result<Vec<ResourceRecord>, StoreError> {
+        self.with(by, |conn| all(conn, sql::body(sql::LIST_RESOURCES), [], ticket::resource))
+    }
+
+    fn line(&self, of: &ResourceName, limit: usize, by: Instant) -> Result<Vec<TicketRecord>, StoreError> {
+        let text = "select tenant, kind, name, shard, instance, units, held, at, job from ticket
+                    where tenant = ?1 and kind = ?2 and name = ?3 order by held desc, number limit ?4";
+        self.with(by, |conn| {
+            all(conn, text, params![of.tenant.0, of.kind.code(), of.name, limit as i64], ticket::ticket)
+        })
+    }
+
+    fn tickets_of(&self, instance: InstanceId, by: Instant) -> Result<Vec<TicketRecord>, StoreError> {
+        let text = "select tenant, kind, name, shard, instance, units, held, at, job from ticket
+                    where instance = ?1 order by kind, name";
+        self.with(by, |conn| all(conn, text, [instance.0], ticket::ticket))
     }
 
     fn global_limit(&self, by: Instant) -> Result<Option<u32>, StoreError> {

@@ -10,6 +10,7 @@ pub mod event;
 pub mod instance;
 pub mod job;
 pub mod page;
+pub mod resource;
 pub mod system;
 pub mod why;
 
@@ -31,6 +32,7 @@ pub use job::{
     TriggerBody,
 };
 pub use page::{Cursor, Page};
+pub use resource::{ResourceBody, ResourceKindWord, ResourceView, TicketView};
 pub use system::{
     FindingKind, FindingView, HealthView, JobCounts, LateView, LatenessView, QuarantineView, ReadyView, ShardView,
     StatsQuery, StatsView, VerifyQuery, VerifyView, VersionView,

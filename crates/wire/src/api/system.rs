@@ -169,6 +169,8 @@ pub enum FindingKind {
     Unplanned,
     /// A report about an attempt the store has never heard of.
     Orphan,
+    /// A mutex or resource of which more is held than there is, or that somebody holds who has ended.
+    Overheld,
     /// An instance that should have ended long ago.
     Stuck,
 }
@@ -180,6 +182,7 @@ impl std::fmt::Display for FindingKind {
             FindingKind::Doubled => "doubled",
             FindingKind::Unplanned => "unplanned",
             FindingKind::Orphan => "orphan",
+            FindingKind::Overheld => "overheld",
             FindingKind::Stuck => "stuck",
         })
     }

@@ -48,6 +48,8 @@ fn kind(why: &Why) -> &'static str {
         Why::AgentLimit { .. } => "agent_limit",
         Why::PoolLimit { .. } => "pool_limit",
         Why::GlobalLimit { .. } => "global_limit",
+        Why::Mutex { .. } => "mutex",
+        Why::Resource { .. } => "resource",
         Why::NoAgentInPool { .. } => "no_agent_in_pool",
         Why::NoAgentWith { .. } => "no_agent_with",
         Why::NoAgentUp { .. } => "no_agent_up",

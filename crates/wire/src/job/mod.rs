@@ -133,6 +133,12 @@ pub struct JobBody {
     pub priority: Option<i32>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub limits: Option<LimitsMap>,
+    /// While an instance runs, no other that names one of these does, of whatever job.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub mutex: Vec<String>,
+    /// How many units of each counted resource an instance holds while it runs.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub resources: BTreeMap<String, u32>,
     /// An event is raised when an instance has not started so long after its planned time.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub not_started_by: Option<String>,

@@ -11,6 +11,7 @@ use super::check;
 use super::faults::Faults;
 use super::form::form;
 use super::retry::{read_retry, write_retry};
+use crate::errors::Code;
 
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
@@ -117,6 +118,8 @@ form! {
 const LEASH: Span = Span::secs(30);
 pub(super) const LONGEST: Span = Span::DAY.saturating_mul(3660);
 const COUNT_MAX: u32 = 1_000_000;
+/// Each is a line to stand in.
+const NEEDS_MAX: usize = 16;
 
 impl JobBody {
     /// Everything of the rule but its trigger.
@@ -142,12 +145,30 @@ impl JobBody {
                 per_agent: limits.per_agent.map(|n| faults.number("limits.per_agent", n, 1, COUNT_MAX)),
             };
         }
+        rule.needs = self.read_needs(faults);
         rule.not_started_by = faults.span("not_started_by", self.not_started_by.as_deref(), some, LONGEST);
         rule.not_finished_by = faults.span("not_finished_by", self.not_finished_by.as_deref(), some, LONGEST);
         let lost_after = faults.span("lost_after", self.lost_after.as_deref(), Span::SECOND, LONGEST);
         rule.lost_after = lost_after.unwrap_or_else(|| usual_lost_after(self.executor.is_some()));
         rule.dead_letter = self.dead_letter.unwrap_or(false);
         self.check_targets(rule, faults);
+    }
+
+    fn read_needs(&self, faults: &mut Faults) -> Vec<model::Need> {
+        faults.count("mutex", self.mutex.len(), NEEDS_MAX);
+        faults.count("resources", self.resources.len(), NEEDS_MAX);
+        for (n, name) in self.mutex.iter().enumerate() {
+            check::pool_name(name, &format!("mutex[{n}]"), faults);
+            if self.mutex[..n].contains(name) {
+                faults.add(Code::BadName, &format!("mutex[{n}]"), format!("{name} is named twice"));
+            }
+        }
+        for (name, units) in &self.resources {
+            let path = format!("resources.{}", super::faults::clip(name));
+            check::pool_name(name, &path, faults);
+            faults.number(&path, *units, 1, COUNT_MAX);
+        }
+        crate::rule::needs(self.mutex.clone(), self.resources.clone())
     }
 
     /// Writes a rule's policies, each in its shortest form, leaving out what is as usual.
@@ -163,6 +184,8 @@ impl JobBody {
         self.priority = (rule.priority != 0).then_some(rule.priority);
         self.limits = (rule.limits != usual.limits)
             .then_some(LimitsMap { job: rule.limits.job, per_agent: rule.limits.per_agent });
+        self.mutex = crate::rule::mutexes(&rule.needs).map(|need| need.name.clone()).collect();
+        self.resources = crate::rule::counted(&rule.needs).map(|need| (need.name.clone(), need.units)).collect();
         self.not_started_by = rule.not_started_by.map(|span| span.to_string());
         self.not_finished_by = rule.not_finished_by.map(|span| span.to_string());
         self.lost_after = (rule.lost_after != usual_lost_after(executors)).then(|| rule.lost_after.to_string());

@@ -58,6 +58,8 @@ timeout: 20m
 stop_grace: 30s
 priority: -5
 limits: { job: 3, per_agent: 1 }
+mutex: [books, ledger]
+resources: { licence: 2, tape: 1 }
 not_started_by: 5m
 not_finished_by: 1h
 lost_after: 10m
@@ -363,7 +365,7 @@ noop: true
             19 | job: h
             20 | colour_of_the_shed: green
                | ^
-            hint: the keys are job, folder, description, owner, labels, mode, cron, every, delay, once, after, manual, noop, sh, python, node, php, powershell, command, http, executor, params, env, env_pass, cwd, log, exit, pool, overlap, exclusive, retry, timeout, stop_grace, priority, limits, not_started_by, not_finished_by, lost_after, dead_letter
+            hint: the keys are job, folder, description, owner, labels, mode, cron, every, delay, once, after, manual, noop, sh, python, node, php, powershell, command, http, executor, params, env, env_pass, cwd, log, exit, pool, overlap, exclusive, retry, timeout, stop_grace, priority, limits, mutex, resources, not_started_by, not_finished_by, lost_after, dead_letter
             E0202 jobs[6]: keys and values are expected here
             21 | ---
             22 | - job: i

@@ -1,10 +1,12 @@
-//! Doors of agents, pools and limits.
+//! Doors of agents, pools, resources and limits.
 
 use axum::Json;
 use axum::extract::State;
 use axum::http::StatusCode;
 use model::AgentId;
-use wire::api::{AgentView, JoinTokenBody, JoinTokenView, LimitBody, Page, PoolBody, PoolView};
+use wire::api::{
+    AgentView, JoinTokenBody, JoinTokenView, LimitBody, Page, PoolBody, PoolView, ResourceBody, ResourceView,
+};
 
 use super::super::endpoint::*;
 use super::super::guard::Caller;
@@ -31,6 +33,19 @@ pub(crate) async fn put_pool(
 pub(crate) async fn delete_pool(who: Caller<PoolDelete>, State(desk): State<Desk>, Named(name): Name) -> Nothing {
     desk.delete_pool(who.tenant(), name, who.actor()).await?;
     Ok(StatusCode::NO_CONTENT)
+}
+
+pub(crate) async fn resources(who: Caller<ResourceList>, State(desk): State<Desk>) -> Answer<Page<ResourceView>> {
+    Ok(Json(desk.list_resources(who.tenant()).await?))
+}
+
+pub(crate) async fn put_resource(
+    who: Caller<ResourcePut>,
+    State(desk): State<Desk>,
+    Named(name): Name,
+    Body(body): Body<ResourceBody>,
+) -> Answer<ResourceView> {
+    Ok(Json(desk.put_resource(who.tenant(), name, body, who.actor()).await?))
 }
 
 pub(crate) async fn list(who: Caller<AgentList>, State(desk): State<Desk>) -> Answer<Page<AgentView>> {
