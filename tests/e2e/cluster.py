@@ -1,15 +1,19 @@
 """Several servers on one PostgreSQL, and agents that dial all of them. Each process can be killed, paused and started
 again by itself; `trace` is what the tasks themselves wrote down, whoever ordered them."""
 
-import dataclasses
 import os
 import pathlib
 import signal
 import subprocess
 import time
 
+import checker
+from checker import Run
 from harness import BIN, Duly, eventually, free_port
 from postgres import Postgres
+
+# Times that tests measured, printed when all are done. What a busy machine makes of them is judged by the bench.
+FIGURES: list[str] = []
 
 
 class Node(Duly):
@@ -20,6 +24,7 @@ class Node(Duly):
         super().__init__(root, env=env)
         self.name, self.token_file = name, token_file
         self.agent_port, self.peer_port = free_port(), free_port()
+        self.paused = False
 
     def start(self, *more, wait: bool = True, wrap: list | None = None, env: dict | None = None):
         self.starts += 1
@@ -38,21 +43,16 @@ class Node(Duly):
         return f"http://127.0.0.1:{self.agent_port}"
 
     def send(self, what: signal.Signals):
+        self.paused = what == signal.SIGSTOP or (self.paused and what != signal.SIGCONT)
         os.kill(self.server.pid, what)
+
+    def kill(self):
+        self.send(signal.SIGKILL)
+        self.server.wait()
+        self.paused = False
 
     def view(self) -> dict:
         return self.api("GET", "/cluster").json()
-
-
-@dataclasses.dataclass(frozen=True)
-class Run:
-    """One task, as it saw itself: what for, under which fence, from when to when (None: it never ended)."""
-    job: str
-    instance: int
-    attempt: int
-    planned: str
-    start: float
-    end: float | None
 
 
 class Cluster:
@@ -87,7 +87,8 @@ class Cluster:
         return self.nodes[0]
 
     def living(self) -> list[Node]:
-        return [node for node in self.nodes if node.server and node.server.poll() is None]
+        """Those that can be asked."""
+        return [node for node in self.nodes if node.server and node.server.poll() is None and not node.paused]
 
     def join_agent(self, name: str, *more):
         """Dials all servers; known to the one that gave it its token, and by that to all."""
@@ -113,6 +114,10 @@ class Cluster:
     def id_of(self, node: Node) -> int:
         return next(s["id"] for s in self.living()[0].view()["servers"] if s["name"] == node.name)
 
+    def terms(self) -> list[int]:
+        """One per shard; each take-over and each hand-over raises one."""
+        return [shard["term"] for shard in self.living()[0].view()["shards"]]
+
     def share(self, node: Node) -> int:
         mine = self.id_of(node)
         return sum(owner == mine for owner in self.owners().values())
@@ -123,36 +128,26 @@ class Cluster:
             view = self.living()[0].view()
             takers = [s for s in view["servers"] if s["state"] == "alive" and s["weight"] > 0]
             seen = {s["name"] for s in view["servers"] if s["state"] != "dead"}
-            if seen != {node.name for node in self.living()} or not all(shard.get("server") for shard in view["shards"]):
-                return False
+            assert seen == {node.name for node in self.living()}, f"there: {seen}"
+            held = {shard.get("server") for shard in view["shards"]}
+            assert held <= {s["id"] for s in takers}, f"owners: {held}"
             total = sum(s["weight"] for s in takers)
-            even = all(abs(s["shards"] - len(view["shards"]) * s["weight"] / total) < 1 for s in takers)
-            held = {shard["server"] for shard in view["shards"]}
-            running = sum(len(node.api("GET", "/health", token=None).json()["shards"]) for node in self.living())
-            return even and held <= {s["id"] for s in takers} and running == len(view["shards"]) and view
+            shares = {s["name"]: s["shards"] for s in takers}
+            assert all(abs(s["shards"] - len(view["shards"]) * s["weight"] / total) < 1 for s in takers), f"shares: {shares}"
+            running = {node.name: len(node.api("GET", "/health", token=None).json()["shards"]) for node in self.living()}
+            assert running == {s["name"]: s["shards"] for s in view["servers"] if s["state"] != "dead"}, f"run {running}, owned {shares}"
+            return view
         return eventually(look, "every shard is owned and run, and the shares are even", within)
 
     # ---- what the tasks saw
 
-    LINE = 'echo "$DULY_INSTANCE_ID $DULY_ATTEMPT_ID $DULY_PLANNED_AT {what} $(date +%s.%N)" >> {traces}/$DULY_JOB'
-
     def task(self, work: str = ":") -> str:
         """A shell task that writes down when it began and ended, and does `work` in between."""
-        start, end = (self.LINE.format(what=what, traces=self.traces) for what in ("start", "end"))
-        return f"{start}; {work}; {end}"
+        return checker.task(self.traces, work)
 
     def trace(self, job: str) -> list[Run]:
-        """In the order they began. A line is one write, so lines of two tasks do not mix."""
-        begun, path = {}, self.traces / job
-        for line in path.read_text().splitlines() if path.exists() else []:
-            instance, attempt, planned, what, at = line.split()
-            key = (int(instance), int(attempt))
-            if what == "start":
-                assert key not in begun, f"attempt {attempt} of {job} started twice"
-                begun[key] = Run(job, *key, planned, float(at), None)
-            else:
-                begun[key] = dataclasses.replace(begun[key], end=float(at))
-        return sorted(begun.values(), key=lambda run: run.start)
+        """In the order they began."""
+        return checker.read(self.traces / job)
 
     def stop(self):
         for node in self.nodes:
@@ -173,3 +168,11 @@ class Cluster:
 
 def until(moment: float):
     time.sleep(max(0.0, moment - time.time()))
+
+
+def figure(what: str, values: list[float]) -> float:
+    """Writes down how the values (seconds) are spread; the 95th of a hundred of them."""
+    values = sorted(values)
+    middle, high = values[len(values) // 2], values[min(len(values) - 1, int(len(values) * 0.95))]
+    FIGURES.append(f"{what}: median {middle * 1000:.0f} ms, p95 {high * 1000:.0f} ms, longest {values[-1] * 1000:.0f} ms, of {len(values)}")
+    return high

@@ -2,10 +2,12 @@ import os
 import pathlib
 import re
 import subprocess
+import tempfile
 
 import pytest
 
 import xxl_peers
+from cluster import FIGURES, Cluster
 from harness import BIN, PASSWORD, Duly, eventually
 from xxl_door import Door
 from xxl_stub import TOKEN, Executor
@@ -43,6 +45,28 @@ def fresh(tmp_path):
         yield one
     finally:
         one.stop()
+
+
+@pytest.fixture
+def make():
+    """Clusters of a test's own, gone with it."""
+    made = []
+    with tempfile.TemporaryDirectory(prefix="duly-", ignore_cleanup_errors=True) as short:
+        short = pathlib.Path(short)
+        short.chmod(0o755)
+
+        def make(servers: int = 3, agents: int = 1, **more) -> Cluster:
+            (short / "c").mkdir()
+            one = Cluster(short / "c", short, servers, **more)
+            made.append(one)
+            one.start()
+            for n in range(agents):
+                one.join_agent(f"box-{n + 1}")
+            eventually(lambda: one.online(*one.agents), "every agent is online at every server", within=60)
+            return one
+        yield make
+        for one in made:
+            one.stop()
 
 
 @pytest.fixture
@@ -102,6 +126,10 @@ def pytest_terminal_summary(terminalreporter):
         terminalreporter.section("XXL-JOB executors NOT tested", sep="!", red=True)
         for name, reason in xxl_peers.left_out.items():
             terminalreporter.line(f"{name}: {reason}", red=True)
+    if FIGURES:
+        terminalreporter.section("measured under faults")
+        for line in FIGURES:
+            terminalreporter.line(line)
 
 
 @pytest.fixture(scope="session", autouse=True)

@@ -49,17 +49,22 @@ class Postgres:
     def answers(self) -> bool:
         return self.run("select 1") == "1"
 
-    def kill(self):
-        """As a power cut takes it: the first of its processes and all others."""
+    def send(self, what: signal.Signals) -> list[int]:
+        """To the first of its processes and all others; whom it was sent to."""
         first = self.process.pid
-        others = pathlib.Path(f"/proc/{first}/task/{first}/children").read_text().split()
-        for pid in [first, *map(int, others)]:
+        all = [first, *map(int, pathlib.Path(f"/proc/{first}/task/{first}/children").read_text().split())]
+        for pid in all:
             try:
-                os.kill(pid, signal.SIGKILL)
+                os.kill(pid, what)
             except ProcessLookupError:
                 pass
+        return all
+
+    def kill(self):
+        """As a power cut takes it."""
+        all = self.send(signal.SIGKILL)
         self.process.wait()
-        eventually(lambda: not any(alive(int(pid)) for pid in others), "all of PostgreSQL is gone")
+        eventually(lambda: not any(alive(pid) for pid in all), "all of PostgreSQL is gone")
 
     def stop(self):
         if self.process and self.process.poll() is None:

@@ -1,37 +1,11 @@
 """Several servers on one PostgreSQL: who owns what, what happens when one joins, drains, dies or is paused, and that any of
 them answers for all."""
 
-import pathlib
 import signal
-import tempfile
 import time
-
-import pytest
 
 from cluster import Cluster
 from harness import eventually, seconds
-
-
-@pytest.fixture
-def make():
-    """Clusters of a test's own, gone with it."""
-    made = []
-    with tempfile.TemporaryDirectory(prefix="duly-", ignore_cleanup_errors=True) as short:
-        short = pathlib.Path(short)
-        short.chmod(0o755)
-
-        def make(servers: int = 3, agents: int = 1, **more) -> Cluster:
-            (short / "c").mkdir()
-            one = Cluster(short / "c", short, servers, **more)
-            made.append(one)
-            one.start()
-            for n in range(agents):
-                one.join_agent(f"box-{n + 1}")
-            eventually(lambda: one.online(*one.agents), "every agent is online at every server", within=60)
-            return one
-        yield make
-        for one in made:
-            one.stop()
 
 
 def ticks(cluster: Cluster, count: int, rule: str = "misfire: all") -> list[str]:
