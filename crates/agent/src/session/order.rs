@@ -39,7 +39,12 @@ impl Session {
 
     fn on_order(&mut self, from: Server, now: Now, order: link::Order, out: &mut Vec<Act>) {
         let (attempt, shard) = (order.attempt, order.shard);
-        let honoured = self.admit(from, shard, order.term, out);
+        // Whoever orders under an old term hears nothing, and nothing is remembered: the owner of now may order this attempt
+        // under the same number, and it must start then.
+        if !self.admit(from, shard, order.term, out) {
+            let why = "it was ordered by a server that no longer owns its shard";
+            return out.push(Act::Note(Note::NotStarted { attempt, why }));
+        }
         if self.runs.contains_key(&attempt) {
             return;
         }
@@ -48,7 +53,7 @@ impl Session {
         }
         let server_now = self.stream_mut(from).clock.latest(now.steady);
         let until = Graves::until(Timestamp(order.start_by), server_now.unwrap_or(Timestamp(order.start_by)));
-        match self.judge(from, &order, honoured, server_now) {
+        match self.judge(from, &order, server_now) {
             Ok(Some(start)) => {
                 let heard = self.stream_mut(from).heard;
                 let leash = order.leash_us.map(Span);
@@ -72,12 +77,8 @@ impl Session {
         &mut self,
         from: Server,
         order: &link::Order,
-        honoured: bool,
         server_now: Option<Timestamp>,
     ) -> Result<Option<std::sync::Arc<Task>>, Refusal> {
-        if !honoured {
-            return Err(undelivered("it was ordered by a server that no longer owns its shard"));
-        }
         if server_now.is_none_or(|server_now| server_now.0 > order.start_by) {
             return Err(undelivered("it arrived too late to be started"));
         }
