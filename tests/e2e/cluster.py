@@ -118,6 +118,17 @@ class Cluster:
         """One per shard; each take-over and each hand-over raises one."""
         return [shard["term"] for shard in self.living()[0].view()["shards"]]
 
+    def shards_of_jobs(self) -> dict[str, int]:
+        """Each job's shard, worked out from its number as the servers do."""
+        def mix(number: int) -> int:
+            z = (number + 0x9E3779B97F4A7C15) % 2**64
+            z = (z ^ z >> 30) * 0xBF58476D1CE4E5B9 % 2**64
+            z = (z ^ z >> 27) * 0x94D049BB133111EB % 2**64
+            return z ^ z >> 31
+        rows = self.database.run("select name, id from job").splitlines()
+        shards = len(self.owners())
+        return {name: mix(int(id)) % shards for name, id in (row.rsplit("|", 1) for row in rows)}
+
     def share(self, node: Node) -> int:
         mine = self.id_of(node)
         return sum(owner == mine for owner in self.owners().values())

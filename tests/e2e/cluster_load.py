@@ -35,12 +35,13 @@ KINDS = [
 
 
 class Load:
-    def __init__(self, cluster: Cluster, empty: int = 1000, kinds: list[Kind] = KINDS):
-        self.cluster, self.empty = cluster, empty
+    def __init__(self, cluster: Cluster, empty: int = 1000, kinds: list[Kind] = KINDS, every: int = 1):
+        """So many empty jobs, each firing every so many seconds."""
+        self.cluster, self.fires = cluster, empty // every
         self.jobs = {f"{kind.name}-{n}": kind for kind in kinds for n in range(kind.count)}
         text = [f'job: {name}\ncron: {{ expr: "0/{kind.period} * * * * ?", misfire: all }}\n{kind.rule}\nstop_grace: 1s\nsh: |\n'
                 f"  {cluster.task(kind.work)}" for name, kind in self.jobs.items()]
-        text += [f'job: empty-{n}\ncron: {{ expr: "* * * * * ?", misfire: all }}\noverlap: allow\nnoop: true' for n in range(empty)]
+        text += [f'job: empty-{n}\ncron: {{ expr: "{n % every}/{every} * * * * ?", misfire: all }}\noverlap: allow\nnoop: true' for n in range(empty)]
         self.text = "\n---\n".join(text)
 
     def start(self):
@@ -54,7 +55,9 @@ class Load:
         until = int(time.time()) + 1
         asked = self.cluster.living()[0]
         eventually(lambda: self.caught_up(until), "the tasks have caught up", within)
-        asked.apply("\n---\n".join(part + "\nmode: paused" for part in self.text.split("\n---\n")))
+        parts = [part + "\nmode: paused" for part in self.text.split("\n---\n")]
+        for at in range(0, len(parts), 2000):
+            asked.apply("\n---\n".join(parts[at:at + 2000]))
         eventually(lambda: self.open() == 0, "everything has ended", within)
         found = []
         for name, kind in self.jobs.items():
@@ -64,9 +67,9 @@ class Load:
         assert not found, "\n".join(found[:20])
         seen = asked.verify()
         assert seen["ok"] and seen["missed"] == seen["merged"] == 0, seen
-        assert seen["fired"] >= self.empty * (until - self.since), seen
+        assert seen["fired"] >= self.fires * (until - self.since), seen
         stats = asked.api("GET", "/stats").json()["instances"]
-        assert set(state for state, count in stats.items() if count) <= ENDED, stats
+        assert {state for state, count in stats.items() if count} <= ENDED, stats
         return seen
 
     def caught_up(self, until: int) -> bool:
