@@ -9,6 +9,7 @@ import pytest
 import xxl_peers
 from cluster import FIGURES, Cluster
 from harness import BIN, PASSWORD, Duly, eventually
+from postgres import fresh_database
 from xxl_door import Door
 from xxl_stub import TOKEN, Executor
 
@@ -16,9 +17,10 @@ README = pathlib.Path(__file__).parents[2] / "README.md"
 
 
 @pytest.fixture
-def duly(tmp_path):
-    """A set-up, running installation with its agent online."""
-    one = Duly(tmp_path).setup().up()
+def duly(tmp_path, request):
+    """A set-up, running installation with its agent online; on the store a test is parametrized with, if it is."""
+    on_postgres = getattr(request, "param", None) == "postgres"
+    one = Duly(tmp_path, env={"DULY_STORE": fresh_database()} if on_postgres else None).setup().up()
     try:
         eventually(one.agent_online, "the local agent is online", within=30)
         yield one

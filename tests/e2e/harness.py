@@ -16,8 +16,12 @@ import time
 
 import requests
 
+from postgres import fresh_database
+
 BIN = os.environ.get("DULY_BIN", str(pathlib.Path(__file__).parents[2] / "target/debug/duly"))
 SOAK = bool(os.environ.get("DULY_SOAK"))
+# Every installation keeps everything in PostgreSQL: the whole suite once more, on the other store.
+ON_POSTGRES = os.environ.get("DULY_TEST_STORE") == "postgres"
 PASSWORD = "correct horse battery"
 
 
@@ -58,6 +62,8 @@ class Duly:
         self.url = f"http://127.0.0.1:{self.port}"
         self.server: subprocess.Popen | None = None
         self.env = {**os.environ, **(env or {})}
+        if ON_POSTGRES and "DULY_STORE" not in self.env:
+            self.env["DULY_STORE"] = fresh_database()
         self.token_file = root / "token"
         self.starts = 0
 

@@ -1,13 +1,35 @@
 """A PostgreSQL of a test's own: a directory, a socket in it, every sync it would do for real. It can be killed."""
 
+import atexit
+import functools
+import itertools
 import os
 import pathlib
 import pwd
 import shutil
 import signal
 import subprocess
+import tempfile
 
-from harness import alive, eventually
+
+@functools.cache
+def shared() -> "Postgres":
+    """One for the whole run, for tests that do nothing to the database itself."""
+    root = pathlib.Path(tempfile.mkdtemp(prefix="duly-pg-"))
+    root.chmod(0o755)
+    one = Postgres(root / "pg").start()
+    atexit.register(lambda: (one.stop(), shutil.rmtree(root, ignore_errors=True)))
+    return one
+
+
+numbers = itertools.count(1)
+
+
+def fresh_database() -> str:
+    """The address of an empty database of its own, in the shared one."""
+    name = f"test{next(numbers)}"
+    shared().run(f"create database {name}")
+    return shared().address.removesuffix("/postgres") + f"/{name}"
 
 
 def programs() -> pathlib.Path:
@@ -38,6 +60,7 @@ class Postgres:
         self.process = subprocess.Popen(
             [self.bin / "postgres", "-D", self.root / "data", "-k", self.root, "-c", "listen_addresses=", "-c", "shared_buffers=64MB"],
             stdin=subprocess.DEVNULL, stdout=log, stderr=log, cwd=self.root, user=self.user)
+        from harness import eventually
         eventually(self.answers, f"PostgreSQL answers; its words are in {self.root / 'log'}", within=60)
         return self
 
@@ -64,6 +87,7 @@ class Postgres:
         """As a power cut takes it."""
         all = self.send(signal.SIGKILL)
         self.process.wait()
+        from harness import alive, eventually
         eventually(lambda: not any(alive(pid) for pid in all), "all of PostgreSQL is gone")
 
     def stop(self):

@@ -54,6 +54,7 @@ def judge(duly, trace, jobs_at, until):
     assert not unknown, f"ran without a ledger entry: {unknown}"
 
 
+@pytest.mark.parametrize("duly", ["embedded", "postgres"], indirect=True)
 @pytest.mark.parametrize("victim", ["server", "agent", "both"])
 def test_kills_at_random_moments(duly, tmp_path, victim):
     seed = int(os.environ.get("DULY_SEED", random.randrange(1 << 30)))

@@ -1,6 +1,7 @@
 //! The binary: reads what it is told and starts a server, an agent, a shim or a command. Holds no logic of its own.
 
 mod agent_role;
+mod fence_role;
 mod migrate_role;
 mod options;
 mod server_role;
@@ -27,6 +28,7 @@ fn main() -> ExitCode {
         Role::Agent(options) => agent_role::run(options),
         Role::Setup(options) => server_role::setup(options),
         Role::Restore(options) => server_role::restore(options),
+        Role::FenceCheck(options) => fence_role::run(&options),
         Role::MigrateStore(options) => migrate_role::run(&options),
         Role::Client(cli::Commands::Completion(args)) => {
             cli::print_completion(args.shell, &mut Cli::command());

@@ -31,6 +31,8 @@ pub(crate) enum Role {
     Restore(RestoreOptions),
     /// Move an embedded store into PostgreSQL.
     MigrateStore(MigrateStoreOptions),
+    /// In a task's script: go on only while no newer attempt has touched the same data.
+    FenceCheck(crate::fence_role::FenceOptions),
     #[command(flatten)]
     Client(cli::Commands),
 }

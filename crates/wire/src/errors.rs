@@ -117,6 +117,7 @@ catalogue! {
     BadArgument      "E0805" 0 "an argument cannot be used" "See --help of the command.";
     EndedBadly       "E0806" 0 "the instance did not end well" "See `duly log ID` and `duly why ID`.";
     VerifyFound      "E0807" 0 "the ledger and the triggers disagree" "See the list; each line names job and planned time.";
+    StaleFence       "E0808" 0 "a newer attempt works there now" "End this one: what it would write is out of date.";
 }
 
 impl Code {
