@@ -1,10 +1,11 @@
 //! What keeps an installation small and fast: history and logs beyond their time go, the store is tidied between
 //! commits, expired secrets are forgotten. Each round is small; what is left waits for the next.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
-use model::Span;
+use model::{Batch, ShardId, Span};
 use store::Retention;
 
 use crate::app::App;
@@ -13,6 +14,8 @@ use crate::shard::FIRST;
 const ROUND: Duration = Duration::from_secs(2);
 /// Whole days go, so looking once in a while is enough.
 const RETENTION_EVERY: u32 = 300;
+/// What is open for long is found by looking again after a while.
+const ROUNDS_BETWEEN: i64 = 30;
 /// An idempotency key is good for this long.
 const KEYS_FOR: Span = Span::DAY;
 /// Rows forgotten between two commits.
@@ -20,12 +23,14 @@ const ROWS_MAX: u32 = 2_000;
 
 pub(crate) async fn run(app: Arc<App>) {
     let mut rounds: u32 = 0;
+    // Where nothing was written since, there is nothing to tidy.
+    let mut tidied = BTreeMap::new();
     loop {
         tokio::select! {
             () = tokio::time::sleep(ROUND) => {}
             () = app.stop.cancelled() => return,
         }
-        let result = round(&app, rounds).await;
+        let result = round(&app, rounds, &mut tidied).await;
         if let Err(error) = result {
             tracing::warn!(%error, "upkeep could not be done; trying again later");
         }
@@ -33,9 +38,18 @@ pub(crate) async fn run(app: Arc<App>) {
     }
 }
 
-async fn round(app: &Arc<App>, rounds: u32) -> Result<(), store::StoreError> {
+async fn round(
+    app: &Arc<App>,
+    rounds: u32,
+    tidied: &mut BTreeMap<ShardId, Option<Batch>>,
+) -> Result<(), store::StoreError> {
     let now = app.clock.now();
-    for (shard, _) in app.shards.running() {
+    for (shard, handle) in app.shards.running() {
+        let latest = handle.progress.latest.lock().map(|(batch, _)| batch);
+        let due = (i64::from(rounds) + shard.0) % ROUNDS_BETWEEN == 0;
+        if tidied.insert(shard, latest) == Some(latest) && !due {
+            continue;
+        }
         let lane = app.shards.lane(shard);
         while lane.run(move |store| store.tidy(shard, now)).await? && !app.stop.is_cancelled() {
             tokio::task::yield_now().await;

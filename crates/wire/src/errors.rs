@@ -108,6 +108,7 @@ catalogue! {
     NoSuchServer     "E0706" 404 "there is no such server" "List them with `duly cluster status`.";
     ServerAlive      "E0707" 409 "that server is still in use" "Stop it, or wait until others have taken what it holds.";
     NotClustered     "E0708" 409 "this server is alone" "Several servers need a store in PostgreSQL: see docs/cluster.md.";
+    BackupElsewhere  "E0709" 409 "this store is backed up by its database" "Use pg_dump, and pg_restore to bring it back.";
 
     // E08: said by the command line alone
     Unreachable      "E0801" 0 "the server cannot be reached" "Check that it runs (`duly up`) and that DULY_URL names it.";

@@ -154,7 +154,7 @@ endpoints! {
     Stats STATS { => |s| s.says("How many of everything").query::<StatsQuery>().json::<StatsView>() }
     Quarantine QUARANTINE { => |s| s.says("Inputs that made deciding fail, and the jobs held for them").page::<QuarantineView>() }
     Backup BACKUP { REMEMBERED = false; PATIENCE = 600; => |s| s.says("A consistent copy of the store, made while it works")
-        .file("application/vnd.sqlite3").may(&[Code::BackupFailed]) }
+        .file("application/vnd.sqlite3").may(&[Code::BackupFailed, Code::BackupElsewhere]) }
 
     Setup SETUP { REMEMBERED = false; => |s| s.says("Make the first administrator, once")
         .body::<SetupBody>().created::<SetupView>().may(&[Code::SetupDone, Code::BadSetupToken, Code::WeakPassword, Code::BadName]) }

@@ -1,6 +1,7 @@
 //! The ways orders travel and reports come back: the stream our own agents dial, and whom to call instead.
 
 mod exchange;
+mod hear;
 mod log_rights;
 mod service;
 mod stream;

@@ -1,26 +1,21 @@
 //! One agent's working stream: words of ours become messages down, messages up become inputs of the shard. Decides
 //! nothing; what is lost with a stream is asked for again on the next.
 
-use std::collections::{BTreeMap, BTreeSet, HashSet};
-use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::collections::{BTreeSet, HashSet};
+use std::time::Duration;
 
-use engine::input::Held;
 use engine::{Input, Order};
-use model::{
-    AgentId, AgentRecord, AttemptId, Load, Outcome, Report, ReportKind, ShardId, Term, Timestamp, Verdict, VersionId,
-};
+use model::{AgentId, Outcome, Report, ReportKind, ShardId, Verdict, VersionId};
 use tokio::sync::mpsc;
 use tonic::{Status, Streaming};
 use wire::link::{self, Down, Hello, Up, down, up};
 
+use super::hear::{SILENCE_MAX, listen};
 use super::service::LinkService;
 use super::switchboard::Word;
 use crate::shard::{Parcel, Seat};
 
 const BEAT_EVERY: Duration = Duration::from_secs(2);
-/// An agent that says nothing for this long is not there.
-const SILENCE_MAX: Duration = Duration::from_secs(8);
 /// Orders in one message.
 const ORDERS_MAX: usize = 500;
 /// A stream remembers so many tasks; then both sides start over.
@@ -264,94 +259,5 @@ pub fn order_message(order: &Order, params: Vec<u8>) -> link::Order {
         stop_grace_us: order.stop_grace.0,
         leash_us: order.leash.map(|span| span.0),
         params: params.into(),
-    }
-}
-
-// ---- up
-
-async fn listen(
-    link: &LinkService,
-    record: &Arc<AgentRecord>,
-    rebooted: bool,
-    serial: u64,
-    ups: &mut Streaming<Up>,
-    downs: &Downs,
-) {
-    loop {
-        let message = match tokio::time::timeout(SILENCE_MAX, ups.message()).await {
-            Ok(Ok(Some(message))) => message,
-            Ok(Ok(None) | Err(_)) | Err(_) => return,
-        };
-        // A stream that was taken over says nothing more: the newer one speaks for the agent.
-        if !link.switchboard.is_current(record.id, serial) {
-            return;
-        }
-        match message.body {
-            Some(up::Body::Reports(reports)) => tell_reports(link, record.id, reports),
-            Some(up::Body::Beat(beat)) => {
-                let now = link.clock.now();
-                let load = load_in(&beat);
-                link.switchboard.beat(record.id, load, now);
-                link.shards.tell_all(&Input::AgentBeat { agent: record.id, load });
-                // A leash must not be lengthened by whoever may own nothing any more.
-                if link.tenure.as_ref().is_some_and(|tenure| !tenure.holds(Instant::now())) {
-                    continue;
-                }
-                let seen = link::BeatSeen { sent_at: beat.sent_at, now: now.0 };
-                if downs.send(Ok(Down { body: Some(down::Body::BeatSeen(seen)) })).await.is_err() {
-                    return;
-                }
-            }
-            Some(up::Body::TermStored(stored)) => term_stored(link, record, rebooted, serial, stored),
-            Some(up::Body::TermsStored(all)) => {
-                all.items.into_iter().for_each(|stored| term_stored(link, record, rebooted, serial, stored));
-            }
-            Some(up::Body::Answer(answer)) => {
-                let attempts = answer.not_here.into_iter().map(AttemptId).collect();
-                let shard = ShardId(answer.shard.into());
-                link.shards.tell(shard, Input::NotHere { agent: record.id, attempts, rebooted });
-            }
-            // A second hello, or a kind this build does not know: nothing to act on.
-            Some(up::Body::Hello(_)) | None => {}
-        }
-    }
-}
-
-fn term_stored(link: &LinkService, record: &Arc<AgentRecord>, rebooted: bool, serial: u64, stored: link::TermStored) {
-    let seat = Seat { shard: ShardId(stored.shard.into()), term: Term(stored.term) };
-    if link.switchboard.holds(seat)
-        && let Some(shard) = link.shards.handle(seat.shard)
-    {
-        let held = stored.held.into_iter().map(held_in).collect();
-        shard.holds(Arc::clone(record), serial, held, rebooted);
-    }
-}
-
-/// Each to its shard. What is for a shard that is run elsewhere is said again to whoever greets for it.
-fn tell_reports(link: &LinkService, agent: AgentId, reports: link::Reports) {
-    let mut parts: BTreeMap<ShardId, Vec<Input>> = BTreeMap::new();
-    for item in reports.items {
-        let shard = ShardId(item.shard.into());
-        if let Some(report) = Option::<Report>::from(item) {
-            parts.entry(shard).or_default().push(Input::Report { agent, report });
-        }
-    }
-    for (shard, inputs) in parts {
-        if let Some(shard) = link.shards.handle(shard) {
-            shard.tell_many(inputs);
-        }
-    }
-}
-
-fn held_in(held: link::Held) -> Held {
-    Held { attempt: AttemptId(held.attempt), started_at: held.started_at.map(Timestamp) }
-}
-
-fn load_in(beat: &link::Beat) -> Load {
-    Load {
-        cpu_percent: beat.cpu_percent,
-        memory_percent: beat.memory_percent,
-        disk_percent: beat.disk_percent,
-        running: beat.running,
     }
 }

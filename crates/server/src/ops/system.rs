@@ -148,6 +148,10 @@ impl Desk {
 
     /// A consistent copy of the store, beside it; whoever asked removes it.
     pub(crate) async fn backup(&self) -> Done<PathBuf> {
+        if self.app.cluster.is_some() {
+            let detail = "this store is in PostgreSQL, which makes its own backups: pg_dump of the schema duly";
+            return Err(Problem::new(Code::BackupElsewhere, detail).into());
+        }
         let path = self.config.data.join(format!("backup-{}.part", self.clock.now().0));
         let (place, data, copy) = (self.config.store.clone(), self.config.data.clone(), path.clone());
         let made = tokio::task::spawn_blocking(move || place.backup(&data, &copy)).await;

@@ -87,7 +87,7 @@ impl Shards {
         Ok(found.map_or(FIRST, |instance| self.of_job(instance.job)))
     }
 
-    async fn of_attempt(&self, id: AttemptId) -> Result<ShardId, AskError> {
+    pub(crate) async fn of_attempt(&self, id: AttemptId) -> Result<ShardId, AskError> {
         if self.0.count == 1 {
             return Ok(FIRST);
         }

@@ -11,6 +11,7 @@ use model::{
 use tokio_postgres::Row;
 use tokio_postgres::types::ToSql;
 
+use super::column::text as text_of;
 use super::conn::Conn;
 use super::day::on_day;
 use super::error::Fault;
@@ -31,8 +32,8 @@ type Values<'v> = &'v [&'v (dyn ToSql + Sync)];
 impl Reads for PgReads {
     fn jobs(&self, filter: &JobFilter, by: Instant) -> Result<Vec<JobRecord>, StoreError> {
         let (name, id) = filter.after.as_ref().map_or(("", i64::MIN), |(name, id)| (name.as_str(), id.0));
-        let folder = filter.folder.as_deref().filter(|folder| !folder.is_empty());
-        let part = filter.name.as_ref().map(|part| part.to_ascii_lowercase());
+        let folder = filter.folder.as_deref().filter(|folder| !folder.is_empty()).map(text_of);
+        let part = filter.name.as_ref().map(|part| text_of(&part.to_ascii_lowercase()).into_owned());
         let (mode, tenant) = (filter.mode.map(Code::code), filter.tenant.map(|tenant| tenant.0));
         let limit = filter.limit as i64;
         self.with(by, async |conn: &Conn| {
@@ -46,6 +47,7 @@ impl Reads for PgReads {
     }
 
     fn job_named(&self, tenant: TenantId, name: &str, by: Instant) -> Result<Option<JobRecord>, StoreError> {
+        let name = text_of(name);
         self.with(by, async |conn: &Conn| {
             one_job(conn, "where tenant = $1 and name = $2 and removed_at is null", &[&tenant.0, &name]).await
         })
@@ -54,6 +56,7 @@ impl Reads for PgReads {
     fn job_once_named(&self, tenant: TenantId, name: &str, by: Instant) -> Result<Option<JobId>, StoreError> {
         let text = "select id from job where tenant = $1 and name = $2 and removed_at is not null
                     order by removed_at desc, id desc limit 1";
+        let name = text_of(name);
         self.with(by, async |conn: &Conn| Ok(conn.first(text, &[&tenant.0, &name]).await?.map(|row| JobId(row.get(0)))))
     }
 
