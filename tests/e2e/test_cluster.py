@@ -151,3 +151,41 @@ def test_a_drained_server_hands_over_without_a_gap(make):
     assert cluster.first.verify()["ok"]
     cluster.first.run("cluster", "undrain", "s2", check=True)
     cluster.settled()
+
+
+def test_followers_and_mutexes_hold_across_servers_and_a_kill(make):
+    cluster = make(servers=3)
+    first = cluster.first
+    first.run("resource", "set", "db", "--units", "2", check=True)
+    rule = 'cron: "* * * * * ?"\noverlap: { queue: 3 }'
+    jobs = [f'job: one-{n}\n{rule}\nmutex: [gate]\nsh: |\n  {cluster.task("sleep 0.1")}' for n in range(3)]
+    jobs += [f'job: two-{n}\n{rule}\nresources: {{ db: 1 }}\nsh: |\n  {cluster.task("sleep 0.2")}' for n in range(4)]
+    jobs += [f'job: leader-{n}\nsh: |\n  {cluster.task()}' for n in range(8)]
+    jobs += [f'job: follower-{n}\nafter: leader-{n}\nsh: |\n  {cluster.task()}' for n in range(8)]
+    first.apply("\n---\n".join(jobs))
+    ran = [f"one-{n}" for n in range(3)] + [f"two-{n}" for n in range(4)]
+    eventually(lambda: all(len(cluster.trace(name)) >= 2 for name in ran), "all of them had their turn")
+    for n in range(8):
+        cluster.nodes[n % 3].ended(cluster.nodes[n % 3].trigger(f"leader-{n}"))
+    eventually(lambda: all(len(cluster.trace(f"follower-{n}")) == 1 for n in range(8)), "each follower has followed")
+
+    victim = cluster.nodes[1]
+    victim.send(signal.SIGKILL)
+    victim.server.wait()
+    before = {name: len(cluster.trace(name)) for name in ran}
+    cluster.settled()
+    eventually(lambda: all(len(cluster.trace(name)) >= before[name] + 3 for name in ran), "nobody starves", within=60)
+
+    def most_at_once(names) -> int:
+        runs = [run for name in names for run in cluster.trace(name)]
+        edges = [(run.start, 1) for run in runs] + [(run.end, -1) for run in runs if run.end]
+        now = most = 0
+        for _, step in sorted(edges):
+            now += step
+            most = max(most, now)
+        return most
+    assert most_at_once([f"one-{n}" for n in range(3)]) == 1
+    assert most_at_once([f"two-{n}" for n in range(4)]) == 2
+    assert all(len(cluster.trace(f"follower-{n}")) == 1 for n in range(8)), "and no more than once"
+    seen = first.verify()
+    assert seen["ok"], seen

@@ -25,6 +25,7 @@ use crate::lock::{self, DirLock, LockError};
 use crate::logs::{LogOptions, LogStore};
 use crate::membership::{Joining, Membership, Sockets};
 use crate::peers::{Peers, Port};
+use crate::postman::Bell;
 use crate::setup::Setup;
 use crate::shard::{End, Lane, Lent, Shards, Surroundings};
 use crate::stores::Opened;
@@ -128,12 +129,13 @@ pub async fn start(config: ServerConfig, stop: CancellationToken) -> Result<Runn
     let kept = access.run(|access| access.executor_tokens()).await?;
     let tokens = Tokens::new(config.xxl_tokens.clone(), kept);
     let executors = Executors::new(clock.clone(), tokens, config.xxl_pace, tasks.clone());
+    let (bell, rung) = Bell::new();
     let count = stores[0].shards();
     let joining = shared.map(|shared| Joining::new(shared, &config, &mut *stores[0])).transpose()?;
     let around = Surroundings {
         reads: Arc::clone(&reads),
         clock: clock.clone(),
-        outlets: Arc::new(Exchange { switchboard: switchboard.clone(), executors: executors.clone() }),
+        outlets: Arc::new(Exchange { switchboard: switchboard.clone(), executors: executors.clone(), bell }),
         ring: Arc::clone(&ring),
         tenure: joining.as_ref().map(Joining::tenure),
         lent: Lent::default(),
@@ -197,6 +199,7 @@ pub async fn start(config: ServerConfig, stop: CancellationToken) -> Result<Runn
     let url = publish(&app, SERVER_URL, &listener, |_, address| format!("http://{address}"))?;
     let doors = Doors { people: listener, agents: agent_listener, agent_server, servers: port };
     let tasks = spawn_all(&app, doors);
+    tasks.spawn(crate::postman::run(Arc::clone(&app), rung));
     Ok(Running { app, url, agent_endpoint, ended, tasks })
 }
 

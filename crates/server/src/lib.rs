@@ -18,6 +18,7 @@ mod metrics;
 mod ops;
 mod password;
 mod peers;
+mod postman;
 mod roster;
 mod secret;
 pub mod setup;

@@ -4,12 +4,14 @@ use engine::Ask;
 use model::{AgentId, ShardId, VersionId};
 
 use super::Switchboard;
+use crate::postman::Bell;
 use crate::shard::{Outlets, Parcel, Seat};
 use crate::xxl::Executors;
 
 pub(crate) struct Exchange {
     pub switchboard: Switchboard,
     pub executors: Executors,
+    pub bell: Bell,
 }
 
 impl Outlets for Exchange {
@@ -31,6 +33,10 @@ impl Outlets for Exchange {
 
     fn ask(&self, shard: ShardId, ask: Ask) {
         self.executors.ask(shard, ask);
+    }
+
+    fn wake(&self, shard: ShardId) {
+        self.bell.ring(shard);
     }
 
     fn greet_all(&self, seat: Seat) {

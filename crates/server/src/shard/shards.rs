@@ -216,6 +216,8 @@ impl Shards {
         self.0.running.write().insert(shard, handle);
         drop(begin);
         self.0.around.outlets.greet_all(seat);
+        // What it was told while nobody ran it.
+        self.0.around.outlets.wake(shard);
         Ok(())
     }
 
