@@ -50,12 +50,14 @@ def read(path: pathlib.Path) -> list[Run]:
     return sorted(runs.values(), key=lambda run: run.start)
 
 
-def faults(runs: Iterable[Run], due: Iterable[int] | None = None, alone: bool = False, retried: bool = False) -> list[str]:
+def faults(runs: Iterable[Run], due: Iterable[int] | None = None, alone: bool = False, retried: bool = False,
+           fences: bool = True) -> list[str]:
     """What is wrong with a job's runs, in words. `due`: the planned seconds that must all have run to their end; `alone`: no
-    two may have run at once; `retried`: an instance may have had several attempts, one after the other."""
+    two may have run at once; `retried`: an instance may have had several attempts, one after the other; `fences`: they must
+    grow."""
     runs = sorted(runs, key=lambda run: run.start)
     return [*doubled(runs, retried), *(lost(runs, due) if due is not None else []), *(overlapped(runs) if alone else []),
-            *shrunk(runs, alone)]
+            *(shrunk(runs, alone) if fences else [])]
 
 
 def doubled(runs: list[Run], retried: bool) -> list[str]:

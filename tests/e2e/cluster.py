@@ -19,19 +19,22 @@ FIGURES: list[str] = []
 class Node(Duly):
     """One server of the cluster: the harness's installation, without an agent of its own."""
 
-    def __init__(self, root: pathlib.Path, name: str, env: dict, token_file: pathlib.Path):
+    def __init__(self, root: pathlib.Path, name: str, env: dict, token_file: pathlib.Path, place=None):
         root.mkdir(parents=True, exist_ok=True)
         super().__init__(root, env=env)
-        self.name, self.token_file = name, token_file
+        self.name, self.token_file, self.place = name, token_file, place
+        self.host = place.host if place else "127.0.0.1"
+        self.url = f"http://{self.host}:{self.port}"
         self.agent_port, self.peer_port = free_port(), free_port()
         self.paused = False
 
     def start(self, *more, wait: bool = True, wrap: list | None = None, env: dict | None = None):
         self.starts += 1
         log = open(self.root / f"server-{self.starts}.log", "wb")
-        command = [*(wrap or []), BIN, "server", "--data", str(self.data), "--name", self.name,
-                   "--listen", f"127.0.0.1:{self.port}", "--agent-listen", f"127.0.0.1:{self.agent_port}",
-                   "--peer-listen", f"127.0.0.1:{self.peer_port}", *map(str, more)]
+        inside, tls = (self.place.inside, ["--agent-tls"]) if self.place else ([], [])
+        command = [*inside, *(wrap or []), BIN, "server", "--data", str(self.data), "--name", self.name,
+                   "--listen", f"{self.host}:{self.port}", "--agent-listen", f"{self.host}:{self.agent_port}", *tls,
+                   "--peer-listen", f"{self.host}:{self.peer_port}", *map(str, more)]
         self.server = subprocess.Popen(command, stdout=log, stderr=subprocess.STDOUT, env={**self.env, **(env or {})},
                                        start_new_session=True)
         if wait:
@@ -40,7 +43,7 @@ class Node(Duly):
 
     @property
     def agent_endpoint(self) -> str:
-        return f"http://127.0.0.1:{self.agent_port}"
+        return f"{'https' if self.place else 'http'}://{self.host}:{self.agent_port}"
 
     def send(self, what: signal.Signals):
         self.paused = what == signal.SIGSTOP or (self.paused and what != signal.SIGCONT)
@@ -56,9 +59,11 @@ class Node(Duly):
 
 
 class Cluster:
-    def __init__(self, root: pathlib.Path, short: pathlib.Path, servers: int = 3, lease_ms: int = 4000):
-        """`short` is a directory with a short path, because the database's socket lies in it."""
-        self.root, self.database = root, Postgres(short / "pg").start()
+    def __init__(self, root: pathlib.Path, short: pathlib.Path, servers: int = 3, lease_ms: int = 4000, network=None):
+        """`short` is a directory with a short path, because the database's socket lies in it. With a network each process has
+        a place of its own there, by its name; the database's is `db`."""
+        self.root, self.network = root, network
+        self.database = Postgres(short / "pg", self.place("db")).start()
         self.env = {"DULY_STORE": self.database.address, "DULY_LEASE_MS": str(lease_ms)}
         self.lease = lease_ms / 1000
         self.token_file = root / "token"
@@ -68,11 +73,18 @@ class Cluster:
         self.traces.mkdir()
         first = self.nodes[0]
         (root / "password").write_text("correct horse battery\n")
-        first.run("setup", "--data", first.data, "--admin", "ada", "--password-file", root / "password", "--token-out",
-                  self.token_file, check=True)
+        try:
+            first.run("setup", "--data", first.data, "--admin", "ada", "--password-file", root / "password", "--token-out",
+                      self.token_file, check=True)
+        except AssertionError:
+            self.database.stop()
+            raise
 
-    def node(self, name: str) -> Node:
-        return Node(self.root / name, name, self.env, self.token_file)
+    def place(self, name: str):
+        return self.network.join(name) if self.network else None
+
+    def node(self, name: str, env: dict | None = None) -> Node:
+        return Node(self.root / name, name, {**self.env, **(env or {})}, self.token_file, self.place(name))
 
     def start(self):
         for node in self.nodes:
@@ -98,7 +110,8 @@ class Cluster:
         if not token.exists():
             token.write_text(self.living()[0].json("join-token")["token"])
         seeds = [word for node in self.nodes for word in ("--server", node.agent_endpoint)]
-        command = [BIN, "agent", "--data", home, *seeds, "--name", name, "--join-token-file", token, *more]
+        place = self.place(name)
+        command = [*(place.inside if place else []), BIN, "agent", "--data", home, *seeds, "--name", name, "--join-token-file", token, *more]
         log = open(self.root / f"agent-{name}.log", "ab")
         self.agents[name] = subprocess.Popen([str(word) for word in command], stdout=log, stderr=log, start_new_session=True)
 

@@ -9,6 +9,7 @@ import pytest
 import xxl_peers
 from cluster import FIGURES, Cluster
 from harness import BIN, PASSWORD, Duly, eventually
+from network import Network
 from postgres import fresh_database
 from xxl_door import Door
 from xxl_stub import TOKEN, Executor
@@ -69,6 +70,15 @@ def make():
         yield make
         for one in made:
             one.stop()
+
+
+@pytest.fixture
+def network():
+    one = Network().start()
+    try:
+        yield one
+    finally:
+        one.stop()
 
 
 @pytest.fixture

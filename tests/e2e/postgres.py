@@ -40,9 +40,10 @@ def programs() -> pathlib.Path:
 
 
 class Postgres:
-    def __init__(self, root: pathlib.Path):
+    def __init__(self, root: pathlib.Path, place=None):
+        """`place`: where in a network of the test's own it runs, if not only behind its socket."""
         # Short, because the path of a socket must be, and open to whoever the database runs as.
-        self.root, self.bin, self.process = root, programs(), None
+        self.root, self.bin, self.process, self.place = root, programs(), None, place
         self.root.mkdir(mode=0o755)
         self.user = "postgres" if os.geteuid() == 0 else None
         if self.user:
@@ -50,16 +51,25 @@ class Postgres:
             os.chown(self.root, owner.pw_uid, owner.pw_gid)
         subprocess.run([self.bin / "initdb", "--auth=trust", "--username=duly", "--encoding=UTF8", "--no-sync", "-D",
                         self.root / "data"], check=True, capture_output=True, cwd=self.root, user=self.user)
+        if place:
+            with open(self.root / "data" / "pg_hba.conf", "a") as rules:
+                rules.write("host all all samenet trust\n")
 
     @property
     def address(self) -> str:
+        if self.place:
+            return f"postgres://duly@{self.place.host}:5432/postgres?sslmode=disable"
         return f"postgres://duly@{str(self.root).replace('/', '%2F')}/postgres"
 
     def start(self):
         log = open(self.root / "log", "ab")
-        self.process = subprocess.Popen(
-            [self.bin / "postgres", "-D", self.root / "data", "-k", self.root, "-c", "listen_addresses=", "-c", "shared_buffers=64MB"],
-            stdin=subprocess.DEVNULL, stdout=log, stderr=log, cwd=self.root, user=self.user)
+        listen = self.place.host if self.place else ""
+        command = [self.bin / "postgres", "-D", self.root / "data", "-k", self.root, "-c", f"listen_addresses={listen}", "-c", "shared_buffers=64MB"]
+        if self.place:
+            # Only root may enter a namespace, so whom it runs as is changed inside.
+            command = [*self.place.inside, "setpriv", "--reuid", "postgres", "--regid", "postgres", "--init-groups", *command]
+        self.process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=log, stderr=log, cwd=self.root,
+                                        user=None if self.place else self.user)
         from harness import eventually
         eventually(self.answers, f"PostgreSQL answers; its words are in {self.root / 'log'}", within=60)
         return self
