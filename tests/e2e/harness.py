@@ -14,6 +14,7 @@ import subprocess
 import threading
 import time
 
+import pytest
 import requests
 
 from postgres import fresh_database
@@ -22,6 +23,7 @@ BIN = os.environ.get("DULY_BIN", str(pathlib.Path(__file__).parents[2] / "target
 SOAK = bool(os.environ.get("DULY_SOAK"))
 # Every installation keeps everything in PostgreSQL: the whole suite once more, on the other store.
 ON_POSTGRES = os.environ.get("DULY_TEST_STORE") == "postgres"
+embedded = pytest.mark.skipif(ON_POSTGRES, reason="it is about the file of the embedded store, or about this machine's clock")
 PASSWORD = "correct horse battery"
 
 

@@ -6,7 +6,9 @@ import sqlite3
 
 import pytest
 
-from harness import Duly, eventually, seconds
+from harness import Duly, embedded, eventually, seconds
+
+pytestmark = embedded
 
 TICK = 'job: tick\ncron: "* * * * * ?"\noverlap: allow\nnoop: true\n'
 GATED = "overlap: allow\nsh: while [ ! -e {gate} ]; do sleep 0.1; done; echo done"

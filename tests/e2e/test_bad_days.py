@@ -15,7 +15,7 @@ import time
 import pytest
 
 import harness
-from harness import Duly, Events, eventually, seconds
+from harness import Duly, Events, embedded, eventually, seconds
 
 TICK = 'job: tick\ncron: "* * * * * ?"\noverlap: allow\nnoop: true\n'
 FAULTS = os.environ.get("DULY_FAULTS_BIN", harness.BIN)
@@ -65,6 +65,7 @@ def fill(directory: pathlib.Path) -> pathlib.Path:
     return filler
 
 
+@embedded
 @needs_root
 def test_a_full_disk_stops_nothing_for_good(small_disk):
     duly = small_disk.setup().up()
@@ -100,6 +101,7 @@ def test_a_full_disk_stops_nothing_for_good(small_disk):
     assert duly.server_pid() == server
 
 
+@embedded
 @needs_root
 def test_a_read_only_directory_is_named(fresh):
     fresh.setup()
@@ -176,23 +178,28 @@ def overwrite(at, size):
     return damage
 
 
+@embedded
 def test_a_garbled_header_is_refused(fresh, used_store):
     refused(with_file(fresh, used_store, overwrite(0, 100)), "damaged", "duly.db", "duly restore")
 
 
+@embedded
 def test_garbage_in_the_middle_is_refused(fresh, used_store):
     everything_but_the_first_page = overwrite(8192, used_store.stat().st_size - 8192)
     refused(with_file(fresh, used_store, everything_but_the_first_page), "damaged", "duly.db", "duly restore")
 
 
+@embedded
 def test_half_a_file_is_refused(fresh, used_store):
     refused(with_file(fresh, used_store, lambda path: os.truncate(path, 8192 * 3)), "damaged", "duly.db")
 
 
+@embedded
 def test_a_file_that_is_no_database_is_refused(fresh, used_store):
     refused(with_file(fresh, used_store, lambda path: path.write_bytes(b"hello, world\n" * 1000)), "duly.db")
 
 
+@embedded
 def test_somebody_elses_database_is_refused(fresh, used_store):
     def other(path):
         path.unlink()
@@ -202,6 +209,7 @@ def test_somebody_elses_database_is_refused(fresh, used_store):
     refused(with_file(fresh, used_store, other), "another program")
 
 
+@embedded
 def test_a_store_of_a_newer_duly_is_refused(fresh, used_store):
     def newer(path):
         with sqlite3.connect(path) as db:
@@ -248,6 +256,7 @@ def unique(duly, job="tick"):
     return times
 
 
+@embedded
 @needs_faketime
 def test_a_clock_that_jumps_forward_leaves_a_gap_that_is_accounted_for(clocked):
     duly, clock = clocked
@@ -273,6 +282,7 @@ def test_a_clock_that_jumps_forward_leaves_a_gap_that_is_accounted_for(clocked):
     assert duly.run("health").returncode == 0
 
 
+@embedded
 @needs_faketime
 def test_a_clock_that_jumps_back_makes_nothing_fire_twice(clocked):
     duly, clock = clocked
@@ -323,6 +333,7 @@ def make_it_break(duly):
     db.close()
 
 
+@embedded
 @pytest.mark.skipif(not panics_on_purpose(), reason="SKIPPED LOUDLY: this binary was built without --features faults")
 def test_a_job_that_breaks_the_engine_is_held_and_nothing_else(fresh, monkeypatch):
     monkeypatch.setattr(harness, "BIN", FAULTS)

@@ -189,3 +189,23 @@ def test_followers_and_mutexes_hold_across_servers_and_a_kill(make):
     assert all(len(cluster.trace(f"follower-{n}")) == 1 for n in range(8)), "and no more than once"
     seen = first.verify()
     assert seen["ok"], seen
+
+
+def test_an_exclusive_job_keeps_its_agent_and_moves_when_that_dies(make):
+    cluster = make(servers=2, agents=3)
+    cluster.first.apply(f'job: alone\ncron: {{ expr: "* * * * * ?", misfire: skip }}\noverlap: skip\nexclusive: {{ takeover: 5s }}\n'
+                        f'sh: |\n  {cluster.task("sleep 0.2")}')
+
+    def agents_of(newest: int) -> set:
+        return {i["agent"] for i in cluster.first.instances("alone", state="succeeded")[:newest]}
+    eventually(lambda: len(cluster.trace("alone")) >= 5, "it has run some times")
+    eventually(lambda: len(cluster.first.instances("alone", state="succeeded")) >= 5, "and that is written down")
+    [elected] = agents_of(100)
+    cluster.agents[elected].kill()
+    cluster.agents[elected].wait()
+    eventually(lambda: elected not in agents_of(3), "another runs it now", within=60)
+    assert len(agents_of(3)) == 1, "and that one only"
+    runs = cluster.trace("alone")
+    overlaps = [(a, b) for a, b in zip(runs, runs[1:]) if a.end is None or b.start < a.end]
+    assert all(a.end is None and b.start > a.start + 5 for a, b in overlaps), "what was cut off had its leash to end"
+    assert cluster.first.verify()["ok"]

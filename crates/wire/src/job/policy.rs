@@ -131,6 +131,10 @@ impl JobBody {
             rule.overlap = read_overlap(form, faults);
         }
         rule.exclusive = self.exclusive.as_ref().map(|form| read_exclusive(form, faults));
+        let routed = matches!(&self.pool, Some(PoolForm::Long(map)) if map.route.is_some());
+        if !routed {
+            rule.pool.route = usual_route(rule.exclusive);
+        }
         if let Some(form) = &self.retry {
             rule.retry = read_retry(form, faults);
         }
@@ -175,7 +179,8 @@ impl JobBody {
     pub(super) fn write_policies(&mut self, rule: &Rule) {
         let usual = Rule::default();
         let executors = rule.pool.of == Targets::Executors;
-        self.pool = (rule.pool != usual.pool || executors).then(|| write_pool(&rule.pool));
+        let usual_pool = PoolRef { route: usual_route(rule.exclusive), ..usual.pool.clone() };
+        self.pool = (rule.pool != usual_pool || executors).then(|| write_pool(&rule.pool, &usual_pool.route));
         self.overlap = (rule.overlap != usual.overlap).then(|| write_overlap(rule.overlap));
         self.exclusive = rule.exclusive.map(write_exclusive);
         self.retry = write_retry(&rule.retry);
@@ -233,9 +238,18 @@ fn read_pool(form: &PoolForm, faults: &mut Faults) -> PoolRef {
     pool
 }
 
-fn write_pool(pool: &PoolRef) -> PoolForm {
+/// An exclusive job has one agent that runs it, as long as that is there, and others that stand by.
+fn usual_route(exclusive: Option<Exclusive>) -> Route {
+    match exclusive {
+        Some(Exclusive::Wait | Exclusive::Takeover { .. }) => Route::ConsistentHash,
+        None => PoolRef::default().route,
+    }
+}
+
+fn write_pool(pool: &PoolRef, usual: &Route) -> PoolForm {
     let route = match &pool.route {
-        Route::LeastLoaded => None,
+        route if route == usual => None,
+        Route::LeastLoaded => Some(RouteForm::Short(RouteWord::LeastLoaded)),
         Route::First => Some(RouteForm::Short(RouteWord::First)),
         Route::Last => Some(RouteForm::Short(RouteWord::Last)),
         Route::Round => Some(RouteForm::Short(RouteWord::Round)),
