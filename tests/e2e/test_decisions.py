@@ -5,7 +5,10 @@ import time
 
 import pytest
 
-from harness import Events, eventually, seconds
+from harness import ON_POSTGRES, Events, eventually, seconds
+
+# docs/cluster.md says so.
+each_shard_for_itself = pytest.mark.xfail(ON_POSTGRES, reason="limits and priorities are kept by each shard for itself", strict=True)
 
 GATED = "sh: while [ ! -e {gate} ]; do sleep 0.05; done"
 
@@ -224,6 +227,7 @@ def test_waiting_says_what_for(shared):
         shared.run("instance", "stop", instance, check=True)
 
 
+@each_shard_for_itself
 def test_limits_hold_and_say_so(shared, tmp_path):
     gate = gated(shared, tmp_path, "limited", "overlap: allow\nlimits: { job: 2 }")
     ids = [shared.trigger("limited") for _ in range(4)]
@@ -252,6 +256,7 @@ def test_a_pool_has_a_limit(shared, tmp_path):
         shared.run("pool", "set", "default", "--limit", "none", check=True)
 
 
+@each_shard_for_itself
 def test_priority_goes_first(shared, tmp_path):
     trace, gate = tmp_path / "trace", tmp_path / "gate"
     shared.run("limit", "set", "1", check=True)

@@ -273,8 +273,9 @@ impl Shard {
     /// What another shard wrote about agents, pools and limits.
     pub(crate) fn roster(&mut self, roster: &Roster, now: Timestamp, out: &mut Decisions) {
         let listed: BTreeSet<AgentId> = roster.agents.iter().map(|record| record.id).collect();
-        for id in self.agents.keys().copied().filter(|id| !listed.contains(id)).collect::<Vec<_>>() {
-            self.agent_gone(id, now, out);
+        // One that is connected and not listed joined after the list was read, or is about to be hung up on.
+        let gone = self.agents.iter().filter(|(id, agent)| !listed.contains(id) && !agent.connected);
+        for id in gone.map(|(id, _)| *id).collect::<Vec<_>>() {
             if self.holds_runs(id) {
                 // It was removed while it had something of ours: it gets nothing more, and is forgotten later.
                 let agent = self.agents.get_mut(&id).expect("just listed");

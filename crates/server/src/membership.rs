@@ -25,6 +25,8 @@ use crate::shard::Shards;
 use crate::steward::{self, Pictures, Steward};
 use crate::stores::Shared;
 
+/// How long a server that starts waits for its share before it serves without.
+const SHARE_WITHIN: Duration = Duration::from_secs(10);
 /// How long leaving may take: what is not given back in time is waited out by the others.
 const LEAVE_WITHIN: Duration = Duration::from_secs(2);
 
@@ -103,6 +105,7 @@ impl Joining {
         let peers = Peers::new(self.me, pictures.clone(), self.terms, &authority)?;
 
         let moving = Arc::new(Mutex::new(self.shared.leases()?));
+        let busy = Arc::new(Mutex::new(BTreeSet::new()));
         let waker = Arc::clone(&moving);
         shards.meet(peers.clone(), move || {
             let waker = Arc::clone(&waker);
@@ -115,7 +118,7 @@ impl Joining {
             clock: clock.clone(),
             shards: shards.clone(),
             moving: Arc::clone(&moving),
-            busy: Arc::new(Mutex::new(BTreeSet::new())),
+            busy: Arc::clone(&busy),
             pictures: seen,
             stop: stop.clone(),
             runtime: tokio::runtime::Handle::current(),
@@ -127,7 +130,12 @@ impl Joining {
             .map_err(|source| ServerError::File { path: "a thread".into(), source })?;
         // The first look sets the clock; nobody is served by the machine's.
         let mut looked = pictures.clone();
-        let _ = tokio::time::timeout(Duration::from_secs(10), looked.wait_for(Option::is_some)).await;
+        let _ = tokio::time::timeout(SHARE_WITHIN, looked.wait_for(Option::is_some)).await;
+        // What was free, or its own before, runs when it begins to serve.
+        let give_up = Instant::now() + SHARE_WITHIN;
+        while !busy.lock().is_empty() && Instant::now() < give_up {
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
         let thread = Mutex::new(Some(thread));
         let membership = Membership { me: self.me, terms: self.terms, tenure: self.tenure, pictures, moving, thread };
         Ok(Joined { membership, peers, port })

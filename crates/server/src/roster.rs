@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use engine::Input;
 use engine::input::Roster;
-use model::ShardId;
+use model::{AgentId, ShardId};
 use store::StoreError;
 
 use crate::app::App;
@@ -62,7 +62,11 @@ async fn refresh(app: &Arc<App>) -> Result<Roster, StoreError> {
 }
 
 async fn take_in(app: &Arc<App>, roster: &Roster) -> Result<(), StoreError> {
+    let before: Vec<AgentId> = app.doorman.agents().iter().map(|agent| agent.id).collect();
     app.doorman.refresh(&roster.agents).await?;
+    for removed in before.into_iter().filter(|id| !app.doorman.has_heard_of(*id)) {
+        app.switchboard.hang_up(removed, "this agent was removed");
+    }
     let tokens = app.access.run(|access| access.executor_tokens()).await?;
     app.executors.tokens().replace(tokens);
     app.executors.follow(&roster.agents);

@@ -12,7 +12,7 @@ mod shared;
 use std::collections::BTreeMap;
 use std::time::Instant;
 
-use model::{JobId, Rule, Span, Timestamp};
+use model::{JobId, Rule, ShardId, Span, Timestamp, shard_of};
 use store::read::Interval;
 use store::{Reads, StoreError};
 use wire::api::{FindingKind, FindingView, VerifyView};
@@ -33,6 +33,8 @@ pub struct Window {
     pub to: Timestamp,
     pub job: Option<JobId>,
     pub now: Timestamp,
+    /// Over how many shards the jobs are spread.
+    pub shards: i64,
 }
 
 /// Gives up at `by`, and when nobody wants the answer any more.
@@ -43,8 +45,8 @@ pub fn verify(
     is_wanted: &dyn Fn() -> bool,
 ) -> Result<VerifyView, StoreError> {
     // What was decided when we began stays decided, whatever is edited while we look.
-    let decided = reads.horizon(by)?.min(window.now) + Span(1);
-    let to = window.to.min(decided).max(window.from);
+    let decided = Decided::read(reads, window, by)?;
+    let to = decided.latest();
     let mut found = Found::default();
     let intervals = reads.intervals(window.job, window.from, to, by)?;
     let jobs = by_job(intervals);
@@ -65,8 +67,11 @@ pub fn verify(
             if !is_wanted() {
                 return Err(StoreError::Busy("nobody waits for the answer any more".into()));
             }
+            let until = until.min(decided.of(*job));
             let case = Case { job: *job, held: held.get(job), last_times: &ends[job], reads, by };
-            case.verify_day(intervals, from, until, &mut rules, &mut calendar, &mut found)?;
+            if from < until {
+                case.verify_day(intervals, from, until, &mut rules, &mut calendar, &mut found)?;
+            }
         }
         calendar.forget();
         from = until;
@@ -77,6 +82,32 @@ pub fn verify(
     }
     list_doubts(reads, window, to, by, &mut found)?;
     Ok(found.view(window.from, to))
+}
+
+/// Up to when each shard has decided about its jobs.
+struct Decided {
+    horizons: BTreeMap<ShardId, Timestamp>,
+    shards: i64,
+    from: Timestamp,
+    to: Timestamp,
+}
+
+impl Decided {
+    fn read(reads: &dyn Reads, window: &Window, by: Instant) -> Result<Decided, StoreError> {
+        let horizons = reads.horizons(by)?.into_iter().collect();
+        let to = window.to.min(window.now + Span(1)).max(window.from);
+        Ok(Decided { horizons, shards: window.shards, from: window.from, to })
+    }
+
+    fn of(&self, job: JobId) -> Timestamp {
+        let horizon = self.horizons.get(&shard_of(job, self.shards)).copied().unwrap_or(Timestamp(0));
+        self.to.min(horizon + Span(1)).max(self.from)
+    }
+
+    fn latest(&self) -> Timestamp {
+        let furthest = self.horizons.values().copied().max().unwrap_or(Timestamp(0));
+        self.to.min(furthest + Span(1)).max(self.from)
+    }
 }
 
 #[derive(Default)]

@@ -133,7 +133,7 @@ impl Desk {
             Some(name) => Some(self.job_past_or_present(tenant, name).await?),
             None => None,
         };
-        let window = Window { from, to, job, now };
+        let window = Window { from, to, job, now, shards: self.shards.count() };
         let reads = Arc::clone(&self.reads);
         let by = Instant::now() + VERIFY_WITHIN;
         // Dropped with this call: a caller who has gone needs no answer.

@@ -105,13 +105,13 @@ impl Desk {
         let look = self.read(move |reads, by| {
             let taken = reads.ledger(id, planned, planned + Span(1), by)?;
             let made = taken.first().map(|entry| reads.instance(entry.instance, by)).transpose()?;
-            Ok((reads.horizon(by)?, made.flatten()))
+            Ok(made.flatten())
         });
-        let (decided, made) = look.await?;
+        let made = look.await?;
         let now = self.clock.now();
         let oldest = now - Span::from(self.config.keep_history);
         let told = |told: String| Fault::new(Code::BadTime, "planned_at", told).alone();
-        if planned > now.min(decided) {
+        if planned > now {
             return Err(
                 told(format!("{} is in the future; leave it out, or use a trigger", Time::from(planned))).into()
             );

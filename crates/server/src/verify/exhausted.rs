@@ -69,8 +69,8 @@ fn count(
     let mut counted = Counted::default();
     let to = match until {
         Some(until) => until + Span(1),
-        // What is planned ahead is counted too.
-        None => reads.horizon(by)? + Span::DAY,
+        // What is planned ahead is counted too, however far the shard has come that is furthest.
+        None => reads.horizons(by)?.into_iter().map(|(_, horizon)| horizon).max().unwrap_or(Timestamp(0)) + Span::DAY,
     };
     for gap in reads.gaps(Some(job), from, to, by)? {
         counted.times += gap.count;
