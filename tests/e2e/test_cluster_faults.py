@@ -50,6 +50,22 @@ def test_a_database_that_stops_for_two_seconds_moves_nothing(make):
     assert cluster.terms() == before, "nobody took anything from anybody"
 
 
+def test_a_database_that_is_killed_is_waited_for(make):
+    cluster = make(servers=3, lease_ms=LEASE)
+    load = Load(cluster).start()
+    took = []
+    for round in range(ROUNDS):
+        cluster.database.kill()
+        time.sleep(0.5 + round % 3)  # shorter and longer than the lease
+        cluster.database.start()
+        resumed = time.time()
+        eventually(lambda: all(cluster.trace(name)[-1].start > resumed for name in load.jobs if name.startswith("plain")), "it goes on", every=0.02)
+        took.append(time.time() - resumed)
+        cluster.settled()
+    figure("database killed and started, until all jobs fire again", took)
+    load.judge()
+
+
 @needs_faketime
 @pytest.mark.parametrize("ahead", [30, -30])
 def test_a_server_whose_clock_is_wrong_is_no_worse(make, ahead):
