@@ -64,8 +64,7 @@ class Load:
         for name, kind in self.jobs.items():
             due = range(self.since + -self.since % kind.period, until, kind.period) if kind.all_run else None
             runs = self.cluster.trace(name)
-            # Fences are judged by test_fences.py until they grow after a redelivery, too.
-            found += checker.faults(runs, due, kind.alone, fences=False) + self.disagree(name, runs)
+            found += checker.faults(runs, due, kind.alone) + self.disagree(name, runs)
         assert not found, "\n".join(found[:20])
         seen = asked.verify()
         assert seen["ok"] and seen["missed"] == seen["merged"] == 0, seen

@@ -1,13 +1,9 @@
 """The fence of an exclusive job only grows: whatever keeps the largest it has seen lets every later run through."""
 
-import pytest
-
 import checker
 from harness import eventually
 
 
-@pytest.mark.xfail(strict=True, reason="an attempt gets its number when it is planned, one or two seconds ahead: a retry that is "
-                                       "numbered meanwhile runs before it, under a larger fence")
 def test_a_run_after_a_retry_has_the_larger_fence(duly, tmp_path):
     work = "sleep 1.1; [ $DULY_ATTEMPT_NO = 2 ] || exit 1"
     duly.apply('job: books\ncron: "0/2 * * * * ?"\nexclusive: wait\nretry: { times: 1, delay: 100ms }\nsh: |\n  ' + checker.task(tmp_path, work))

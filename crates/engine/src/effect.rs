@@ -126,6 +126,8 @@ pub struct Order {
     pub shard: ShardId,
     pub term: Term,
     pub attempt: AttemptId,
+    /// Grows from run to run of a job, however they were numbered.
+    pub fence: i64,
     pub attempt_no: u32,
     pub instance: InstanceId,
     pub tenant: TenantId,

@@ -53,6 +53,8 @@ pub(crate) struct Live {
     pub active: Vec<InstanceId>,
     /// Their time has come and the overlap rule holds them back.
     pub waiting: VecDeque<InstanceId>,
+    /// The highest fence one of them was sent with.
+    pub fence: i64,
 }
 
 /// Takes one out of a list that keeps its order.

@@ -14,6 +14,7 @@ mod edit;
 pub mod effect;
 mod executors;
 mod explain;
+mod fence;
 mod fire;
 mod ids;
 pub mod input;

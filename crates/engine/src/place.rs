@@ -221,6 +221,7 @@ impl Shard {
     }
 
     pub(crate) fn send_order(&mut self, id: InstanceId, now: Timestamp, out: &mut Decisions) {
+        let fence = self.next_fence(id);
         let open = &self.open[&id];
         let rule = &open.rule.rule;
         let leash = match rule.exclusive {
@@ -232,6 +233,7 @@ impl Shard {
             shard: self.id,
             term: self.term,
             attempt: open.attempt,
+            fence,
             attempt_no: open.attempt_no,
             instance: open.id,
             tenant: open.tenant,

@@ -33,6 +33,8 @@ pub struct Shard {
     pub(crate) shards: i64,
     pub(crate) term: Term,
     pub(crate) ids: Ids,
+    /// No number above this was given by an owner before us.
+    pub(crate) inherited: i64,
     /// Every planned time up to here is decided.
     pub(crate) horizon: Timestamp,
     pub(crate) jobs: FxHashMap<JobId, Job>,
@@ -116,6 +118,7 @@ impl Shard {
             id: loaded.shard,
             shards: loaded.shards.max(1),
             term: loaded.term,
+            inherited: loaded.ids.start - 1,
             ids: Ids::new(loaded.ids),
             horizon,
             jobs: FxHashMap::default(),

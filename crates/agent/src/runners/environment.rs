@@ -32,13 +32,14 @@ pub(super) fn environment(
 
 fn ours(start: &StartOrder, params: &Map<String, Value>) -> Vec<(&'static str, String)> {
     let (order, task) = (&start.order, &start.task);
+    let fence = if order.fence == 0 { order.attempt } else { order.fence };
     let mut ours = vec![
         ("DULY_JOB", task.job_name.clone()),
         ("DULY_JOB_ID", task.job.to_string()),
         ("DULY_INSTANCE_ID", order.instance.to_string()),
         ("DULY_IDEMPOTENCY_KEY", order.instance.to_string()),
         ("DULY_ATTEMPT_ID", order.attempt.to_string()),
-        ("DULY_FENCE", order.attempt.to_string()),
+        ("DULY_FENCE", fence.to_string()),
         ("DULY_ATTEMPT_NO", order.attempt_no.to_string()),
         ("DULY_PLANNED_AT", rfc3339(Timestamp(order.planned))),
         ("DULY_PARAMS", Value::Object(params.clone()).to_string()),

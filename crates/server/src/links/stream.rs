@@ -248,6 +248,7 @@ pub fn order_message(order: &Order, params: Vec<u8>) -> link::Order {
         shard: order.shard.0 as u32,
         term: order.term.0,
         attempt: order.attempt.0,
+        fence: order.fence,
         attempt_no: order.attempt_no,
         instance: order.instance.0,
         version: order.version.0,

@@ -215,6 +215,7 @@ mod tests {
             shard: ShardId(0),
             term: Term(1),
             attempt: model::AttemptId(1),
+            fence: 1,
             attempt_no: 1,
             instance: model::InstanceId(1),
             tenant: model::TenantId::DEFAULT,
