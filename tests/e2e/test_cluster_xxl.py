@@ -1,0 +1,93 @@
+"""XXL-JOB executors and two admins: they register with one, tell results to the other, and every second runs once."""
+
+import collections
+import signal
+import time
+
+import pytest
+
+from harness import SOAK, eventually, seconds
+from xxl_door import Door
+from xxl_stub import TOKEN, Executor
+
+SECONDS = 60 if SOAK else 20
+
+
+@pytest.fixture
+def admins(make, monkeypatch):
+    monkeypatch.setenv("DULY_XXL_TOKEN", TOKEN)
+    return make(servers=2, agents=0)
+
+
+@pytest.fixture
+def executor():
+    made = []
+
+    def start(register_at, results_to, app: str) -> Executor:
+        one = Executor(Door(register_at.url, TOKEN), app, result=(200, "done"))
+        made.append(one)
+        one.register()
+        one.door = Door(results_to.url, TOKEN)
+        one.beat(1)
+        return one
+    yield start
+    for one in made:
+        one.close()
+
+
+def known_to_all(cluster, *executors: Executor):
+    """Each server gives orders itself, so each must know them."""
+    def look(node):
+        there = {agent["name"] for agent in node.json("agents", "list")["items"] if agent["state"] == "online"}
+        return {one.address for one in executors} <= there
+    for node in cluster.living():
+        eventually(lambda: look(node), f"{node.name} knows the executors")
+
+
+def once_each(cluster, executors, names, since: int, until: int):
+    sent = collections.Counter(run["logId"] for one in executors for run in one.runs())
+    assert not [log for log, times in sent.items() if times > 1], "nothing was sent twice"
+    for name in names:
+        made = [i for i in cluster.living()[0].instances(name) if since <= seconds(i["planned_at"]) < until]
+        assert sorted(seconds(i["planned_at"]) for i in made) == list(range(since, until)), name
+        assert {i["state"] for i in made} == {"succeeded"}, name
+        assert all(sent[i["attempt"]] == 1 for i in made), name
+
+
+def test_every_second_runs_once_with_two_admins(admins, executor):
+    first, second = admins.nodes
+    one, other = executor(first, second, "shop"), executor(second, first, "shop")
+    known_to_all(admins, one, other)
+    names = [f"shop-{n}" for n in range(8)]
+    first.apply("\n---\n".join(one.job(name, 'cron: "* * * * * ?"', route="round") for name in names))
+    eventually(lambda: all(first.instances(name, state="succeeded") for name in names), "all have run")
+    since = int(time.time()) + 1
+    until = since + SECONDS
+    eventually(lambda: time.time() > until + 1, "the time is over", within=SECONDS + 30)
+
+    def all_ended():
+        return all(i["state"] == "succeeded" for name in names for i in second.instances(name) if seconds(i["planned_at"]) < until)
+    eventually(all_ended, "every result has come")
+    once_each(admins, [one, other], names, since, until)
+    assert one.runs() and other.runs(), "both were sent work"
+    assert second.verify()["ok"]
+
+
+def test_a_killed_admin_is_replaced_by_the_other(admins, executor):
+    first, second = admins.nodes
+    one = executor(second, second, "kept")
+    known_to_all(admins, one)
+    names = [f"kept-{n}" for n in range(6)]
+    first.apply("\n---\n".join(one.job(name, 'cron: { expr: "* * * * * ?", misfire: all }') for name in names))
+    eventually(lambda: all(first.instances(name, state="succeeded") for name in names), "all have run")
+    first.send(signal.SIGKILL)
+    first.server.wait()
+    admins.settled()
+    since = int(time.time()) + 1
+    eventually(lambda: time.time() > since + 4, "some seconds pass", within=30)
+
+    def all_ended():
+        return all(i["state"] == "succeeded" for name in names for i in second.instances(name) if since <= seconds(i["planned_at"]) < since + 3)
+    eventually(all_ended, "every result has come")
+    once_each(admins, [one], names, since, since + 3)
+    assert second.verify()["ok"]
