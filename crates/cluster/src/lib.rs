@@ -7,4 +7,4 @@ pub mod tenure;
 
 pub use round::{Round, decide};
 pub use spread::{Member, spread};
-pub use tenure::{Tenure, Terms};
+pub use tenure::{Stretch, Tenure, Terms};

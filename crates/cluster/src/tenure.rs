@@ -33,27 +33,53 @@ impl Default for Terms {
 }
 
 /// Read by every shard loop before it decides and before it releases; moved by whoever renews.
+///
+/// Once it has run out, others may own what was owned under it, and a renewal that is granted later says nothing about
+/// that: it begins another stretch. Whatever was begun in an earlier one stays over.
 #[derive(Debug)]
 pub struct Tenure {
     base: Instant,
     /// Microseconds after `base`; 0 before the first renewal.
     until: AtomicU64,
+    stretch: AtomicU64,
 }
+
+/// Renewals that followed each other without a gap.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Stretch(u64);
 
 impl Tenure {
     pub fn new(base: Instant) -> Tenure {
-        Tenure { base, until: AtomicU64::new(0) }
+        Tenure { base, until: AtomicU64::new(0), stretch: AtomicU64::new(0) }
     }
 
-    /// A renewal that was sent then has been granted.
-    pub fn renewed(&self, sent: Instant, terms: &Terms) {
+    /// A renewal that was sent then has been granted, as is known now. Only ever called by one thread.
+    pub fn renewed(&self, sent: Instant, now: Instant, terms: &Terms) {
+        if self.has_run_out(now) {
+            self.stretch.fetch_add(1, Ordering::Release);
+        }
         let until = (sent + terms.lease).checked_sub(terms.margin).unwrap_or(sent);
         let micros = until.saturating_duration_since(self.base).as_micros() as u64;
         self.until.fetch_max(micros, Ordering::Release);
     }
 
-    pub fn holds(&self, now: Instant) -> bool {
-        (now.saturating_duration_since(self.base).as_micros() as u64) < self.until.load(Ordering::Acquire)
+    /// It is given up, not run out: nothing that was begun under it goes on.
+    pub fn end(&self) {
+        self.stretch.fetch_add(1, Ordering::Release);
+    }
+
+    /// What is begun now is begun in this one.
+    pub fn stretch(&self) -> Stretch {
+        Stretch(self.stretch.load(Ordering::Acquire))
+    }
+
+    /// Whether what was begun in that stretch may go on. Whoever sees a newer deadline sees that it is of a newer stretch.
+    pub fn holds(&self, begun: Stretch, now: Instant) -> bool {
+        !self.has_run_out(now) && self.stretch() == begun
+    }
+
+    pub fn has_run_out(&self, now: Instant) -> bool {
+        now.saturating_duration_since(self.base).as_micros() as u64 >= self.until.load(Ordering::Acquire)
     }
 
     pub fn until(&self) -> Instant {
@@ -70,11 +96,25 @@ mod tests {
         let (start, terms) = (Instant::now(), Terms::default());
         let at = |ms: u64| start + Duration::from_millis(ms);
         let tenure = Tenure::new(start);
-        assert!(!tenure.holds(start), "nothing is held before the first renewal");
-        tenure.renewed(at(1_000), &terms);
-        assert!(tenure.holds(at(4_499)) && !tenure.holds(at(4_500)));
-        tenure.renewed(at(500), &terms);
-        assert!(tenure.holds(at(4_499)), "an answer that was overtaken takes nothing back");
+        assert!(!tenure.holds(tenure.stretch(), start), "nothing is held before the first renewal");
+        tenure.renewed(at(1_000), at(1_100), &terms);
+        let stretch = tenure.stretch();
+        assert!(tenure.holds(stretch, at(4_499)) && !tenure.holds(stretch, at(4_500)));
+        tenure.renewed(at(500), at(1_200), &terms);
+        assert!(tenure.holds(stretch, at(4_499)), "an answer that was overtaken takes nothing back");
         assert!(terms.margin > terms.lease / 100 && terms.every() * 3 < terms.lease - terms.margin);
+    }
+    #[test]
+    fn what_was_begun_before_a_gap_stays_over_however_often_it_is_renewed_after() {
+        let (start, terms) = (Instant::now(), Terms::default());
+        let at = |ms: u64| start + Duration::from_millis(ms);
+        let tenure = Tenure::new(start);
+        tenure.renewed(at(0), at(1), &terms);
+        let before = tenure.stretch();
+        tenure.renewed(at(3_000), at(3_499), &terms);
+        assert!(tenure.holds(before, at(6_000)), "there was no gap");
+        tenure.renewed(at(6_600), at(6_700), &terms);
+        assert!(!tenure.holds(before, at(6_800)), "another may have had it for 200 ms");
+        assert!(tenure.holds(tenure.stretch(), at(6_800)));
     }
 }

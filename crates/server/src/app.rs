@@ -161,7 +161,9 @@ pub async fn start(config: ServerConfig, stop: CancellationToken) -> Result<Runn
     let (cluster, peers, port) = match joining {
         None => {
             let alone = shards.clone();
-            tokio::task::spawn_blocking(move || alone.own(model::ShardId(0))).await.expect("loading does not panic")?;
+            tokio::task::spawn_blocking(move || alone.own(model::ShardId(0), None))
+                .await
+                .expect("loading does not panic")?;
             (None, None, None)
         }
         Some(joining) => {

@@ -1,6 +1,5 @@
 //! This server as one of several: joins at its start, keeps what is known of the others, leaves at its end.
 
-use std::collections::BTreeSet;
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -105,7 +104,7 @@ impl Joining {
         let peers = Peers::new(self.me, pictures.clone(), self.terms, &authority)?;
 
         let moving = Arc::new(Mutex::new(self.shared.leases()?));
-        let busy = Arc::new(Mutex::new(BTreeSet::new()));
+        let busy: Arc<Mutex<steward::Busy>> = Arc::default();
         let waker = Arc::clone(&moving);
         shards.meet(peers.clone(), move || {
             let waker = Arc::clone(&waker);
@@ -133,7 +132,7 @@ impl Joining {
         let _ = tokio::time::timeout(SHARE_WITHIN, looked.wait_for(Option::is_some)).await;
         // What was free, or its own before, runs when it begins to serve.
         let give_up = Instant::now() + SHARE_WITHIN;
-        while !busy.lock().is_empty() && Instant::now() < give_up {
+        while busy.lock().values().any(Option::is_none) && Instant::now() < give_up {
             tokio::time::sleep(Duration::from_millis(5)).await;
         }
         let thread = Mutex::new(Some(thread));
@@ -166,9 +165,11 @@ impl Membership {
         // Whoever renews must have stopped, or it would make itself known again.
         let _ = self.change(|leases| leases.wake(None)).await;
         let thread = self.thread.lock().take();
-        let (me, moving) = (self.me, Arc::clone(&self.moving));
+        let (me, moving, tenure) = (self.me, Arc::clone(&self.moving), Arc::clone(&self.tenure));
         let left = tokio::task::spawn_blocking(move || {
             let _ = thread.map(std::thread::JoinHandle::join);
+            // A shard that was being loaded when all were let go runs now, and another may have it in a moment.
+            tenure.end();
             moving.lock().leave(me)
         });
         match tokio::time::timeout(LEAVE_WITHIN, left).await {

@@ -2,8 +2,9 @@
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
+use cluster::Stretch;
 use engine::Input;
 use engine::input::Held;
 use model::{AgentId, AgentRecord, AttemptId, Load, Report, ShardId, Term, Timestamp};
@@ -11,7 +12,7 @@ use tokio::sync::mpsc;
 use tonic::{Status, Streaming};
 use wire::link::{self, Down, Up, down, up};
 
-use super::service::LinkService;
+use super::service::{LinkService, Stands};
 use crate::shard::Seat;
 
 /// An agent that says nothing for this long is not there.
@@ -24,6 +25,7 @@ pub(super) async fn listen(
     record: &Arc<AgentRecord>,
     rebooted: bool,
     serial: u64,
+    stretch: Option<Stretch>,
     ups: &mut Streaming<Up>,
     downs: &Downs,
 ) {
@@ -43,9 +45,12 @@ pub(super) async fn listen(
                 let load = load_in(&beat);
                 link.switchboard.beat(record.id, load, now);
                 link.shards.tell_all(&Input::AgentBeat { agent: record.id, load });
-                // A leash must not be lengthened by whoever may own nothing any more.
-                if link.tenure.as_ref().is_some_and(|tenure| !tenure.holds(Instant::now())) {
-                    continue;
+                // A leash must not be lengthened by whoever may own nothing any more, nor for what was owned before others
+                // may have.
+                match link.stands(stretch) {
+                    Stands::Yes => {}
+                    Stands::NotNow => continue,
+                    Stands::NoMore => return,
                 }
                 let seen = link::BeatSeen { sent_at: beat.sent_at, now: now.0 };
                 if downs.send(Ok(Down { body: Some(down::Body::BeatSeen(seen)) })).await.is_err() {

@@ -5,7 +5,7 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use cluster::Tenure;
+use cluster::{Stretch, Tenure};
 use model::AgentId;
 use store::{Reads, StoreError};
 use tokio::sync::mpsc;
@@ -39,6 +39,26 @@ pub struct LinkService {
     pub doorman: Arc<Doorman>,
     pub reads: Arc<dyn Reads>,
     pub logs: Arc<LogStore>,
+}
+
+/// Whether an agent may take this server for the owner of what it greeted for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Stands {
+    Yes,
+    /// Its leases have run out; they may yet be renewed.
+    NotNow,
+    /// They had run out since the stream began: all that was said on it is over.
+    NoMore,
+}
+
+impl LinkService {
+    pub(super) fn stands(&self, begun: Option<Stretch>) -> Stands {
+        match (&self.tenure, begun) {
+            (Some(tenure), Some(begun)) if tenure.stretch() != begun => Stands::NoMore,
+            (Some(tenure), Some(begun)) if !tenure.holds(begun, Instant::now()) => Stands::NotNow,
+            _ => Stands::Yes,
+        }
+    }
 }
 
 type Answers<T> = Pin<Box<dyn Stream<Item = Result<T, Status>> + Send>>;

@@ -4,6 +4,7 @@
 use std::collections::{BTreeSet, HashSet};
 use std::time::Duration;
 
+use cluster::Stretch;
 use engine::{Input, Order};
 use model::{AgentId, Outcome, Report, ReportKind, ShardId, Verdict, VersionId};
 use tokio::sync::mpsc;
@@ -11,7 +12,7 @@ use tonic::{Status, Streaming};
 use wire::link::{self, Down, Hello, Up, down, up};
 
 use super::hear::{SILENCE_MAX, listen};
-use super::service::LinkService;
+use super::service::{LinkService, Stands};
 use super::switchboard::Word;
 use crate::shard::{Parcel, Seat};
 
@@ -29,10 +30,11 @@ pub(super) async fn run(link: LinkService, agent: AgentId, mut ups: Streaming<Up
         let _ = downs.send(Err(Status::unauthenticated("this agent was removed"))).await;
         return;
     };
+    let stretch = link.tenure.as_ref().map(|tenure| tenure.stretch());
     let (serial, words) = link.switchboard.connect(agent, link.clock.now());
     tracing::info!(%agent, name = %record.name, "agent connected");
-    let talker = tokio::spawn(talk(link.clone(), hello.protocol, words, downs.clone()));
-    listen(&link, &record, hello.rebooted, serial, &mut ups, &downs).await;
+    let talker = tokio::spawn(talk(link.clone(), hello.protocol, stretch, words, downs.clone()));
+    listen(&link, &record, hello.rebooted, serial, stretch, &mut ups, &downs).await;
     talker.abort();
     if link.switchboard.disconnect(agent, serial) {
         tracing::warn!(%agent, name = %record.name, "agent is gone");
@@ -50,7 +52,13 @@ async fn first_word(ups: &mut Streaming<Up>) -> Option<Hello> {
 
 // ---- down
 
-async fn talk(link: LinkService, protocol: u32, mut words: mpsc::UnboundedReceiver<Word>, downs: Downs) {
+async fn talk(
+    link: LinkService,
+    protocol: u32,
+    stretch: Option<Stretch>,
+    mut words: mpsc::UnboundedReceiver<Word>,
+    downs: Downs,
+) {
     let welcome = link::Welcome {
         protocol: link::PROTOCOL,
         now: link.clock.now().0,
@@ -64,8 +72,11 @@ async fn talk(link: LinkService, protocol: u32, mut words: mpsc::UnboundedReceiv
         let servers = mouth.link.switchboard.servers();
         open = open && mouth.name_servers(servers).await;
     }
-    let seats = mouth.link.switchboard.seats();
-    open = open && mouth.greet(seats).await;
+    // A greeting lengthens leashes, too.
+    if mouth.link.stands(stretch) == Stands::Yes {
+        let seats = mouth.link.switchboard.seats();
+        open = open && mouth.greet(seats).await;
+    }
     let mut next = None;
     while open {
         let word = match next.take() {

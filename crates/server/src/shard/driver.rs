@@ -4,7 +4,7 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use cluster::Tenure;
+use cluster::{Stretch, Tenure};
 use crossbeam_channel::{Receiver, RecvTimeoutError, Sender};
 use engine::input::Held;
 use engine::{Caller, Command, Effect, Input, Refusal, Reply, Shard};
@@ -154,6 +154,7 @@ pub enum End {
 /// Takes the shard over, loads it and starts its thread; blocks until it runs. `ended` is called on that thread.
 pub(crate) fn start(
     shard: ShardId,
+    stretch: Option<Stretch>,
     lane: Lane,
     around: Surroundings,
     ended: impl FnOnce(End) + Send + 'static,
@@ -180,6 +181,7 @@ pub(crate) fn start(
         back: Arc::new(move |w| drop(written.send(Message::Written(w)))),
         lane,
         around,
+        stretch,
         answers: Answers::default(),
         callers: 0,
         progress: Arc::clone(&progress),
@@ -227,6 +229,8 @@ struct Driver {
     back: Back,
     lane: Lane,
     around: Surroundings,
+    /// In which stretch of the tenure it was taken over; None: nobody else can own anything.
+    stretch: Option<Stretch>,
     answers: Answers,
     callers: u64,
     progress: Arc<Progress>,
@@ -284,8 +288,8 @@ impl Driver {
 
     /// Whoever cannot renew its lease stops deciding before another may begin.
     fn hold_on(&self) -> Result<(), End> {
-        match &self.around.tenure {
-            Some(tenure) if !tenure.holds(Instant::now()) => {
+        match (&self.around.tenure, self.stretch) {
+            (Some(tenure), Some(stretch)) if !tenure.holds(stretch, Instant::now()) => {
                 Err(End::LetGo("its lease could not be renewed in time".into()))
             }
             _ => Ok(()),

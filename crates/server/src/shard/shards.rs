@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
+use cluster::Stretch;
 use engine::{Command, Input, Reply, Scope};
 use model::{Actor, AttemptId, InstanceId, JobId, Report, ShardId, TenantId, shard_of, shard_of_name};
 use parking_lot::RwLock;
@@ -203,22 +204,32 @@ impl Shards {
         &self.0.lanes[shard.0 as usize % self.0.lanes.len()]
     }
 
-    /// Takes a shard over and runs it. Blocks while it is loaded.
-    pub(crate) fn own(&self, shard: ShardId) -> Result<(), StoreError> {
+    /// Takes a shard over and runs it for as long as that stretch lasts, or for good. Blocks while it is loaded.
+    pub(crate) fn own(&self, shard: ShardId, stretch: Option<Stretch>) -> Result<(), StoreError> {
         let this = self.clone();
         let (begin, begun) = crossbeam_channel::bounded::<()>(1);
-        let (handle, seat) = driver::start(shard, self.lane(shard).clone(), self.0.around.clone(), move |end| {
-            let _ = begun.recv();
-            this.0.running.write().remove(&shard);
-            this.0.around.outlets.let_go(shard);
-            let _ = this.0.ended.send((shard, end));
-        })?;
+        let (handle, seat) =
+            driver::start(shard, stretch, self.lane(shard).clone(), self.0.around.clone(), move |end| {
+                let _ = begun.recv();
+                // In this order: once it is seen not to run, it may be owned again.
+                this.0.around.outlets.let_go(shard);
+                this.0.running.write().remove(&shard);
+                let _ = this.0.ended.send((shard, end));
+            })?;
         self.0.running.write().insert(shard, handle);
-        drop(begin);
         self.0.around.outlets.greet_all(seat);
+        drop(begin);
         // What it was told while nobody ran it.
         self.0.around.outlets.wake(shard);
         Ok(())
+    }
+
+    /// Nothing that runs here is ours for certain any more: agents are told so, and each shard looks for itself.
+    pub(crate) fn unseat(&self) {
+        for (shard, handle) in self.running() {
+            self.0.around.outlets.let_go(shard);
+            handle.tell(Input::Tick);
+        }
     }
 
     /// Takes no more work, writes what is decided, and runs it no more.

@@ -5,7 +5,7 @@
 mod identity;
 mod moves;
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -28,6 +28,10 @@ const TRY_AGAIN: Duration = Duration::from_millis(100);
 /// What all servers know of each other, as of the last renewal.
 pub(crate) type Pictures = watch::Receiver<Option<Arc<Picture>>>;
 
+/// Shards being taken or given, and those that have been, with when that ended: a picture that was asked for before may
+/// show them as they were, so no round that began before touches them.
+pub(crate) type Busy = BTreeMap<ShardId, Option<Instant>>;
+
 pub(crate) struct Steward {
     pub me: ServerRow,
     pub terms: Terms,
@@ -36,8 +40,7 @@ pub(crate) struct Steward {
     pub shards: Shards,
     /// For what is moved beside the renewing thread.
     pub moving: Arc<Mutex<Box<dyn Leases>>>,
-    /// Shards being taken or given, which no further round touches.
-    pub busy: Arc<Mutex<BTreeSet<ShardId>>>,
+    pub busy: Arc<Mutex<Busy>>,
     pub pictures: watch::Sender<Option<Arc<Picture>>>,
     pub stop: CancellationToken,
     pub runtime: tokio::runtime::Handle,
@@ -72,15 +75,26 @@ impl Steward {
     fn round(&self, leases: &mut dyn Leases) -> Result<Duration, StoreError> {
         let sent = Instant::now();
         let picture = leases.renew(&self.me, Span::from(self.terms.lease))?;
-        self.clock.follow(picture.now, sent, Instant::now());
-        self.tenure.renewed(sent, &self.terms);
+        let answered = Instant::now();
+        self.clock.follow(picture.now, sent, answered);
+        if self.tenure.has_run_out(answered) {
+            // Others may have what ran here: agents hear nothing of it any more before they hear from us again.
+            self.shards.unseat();
+        }
+        self.tenure.renewed(sent, answered, &self.terms);
+        let stretch = self.tenure.stretch();
+        if self.stop.is_cancelled() {
+            // What was let go for good would be found not to run, and taken again.
+            return Ok(Duration::ZERO);
+        }
         let running: BTreeSet<ShardId> = self.shards.running().into_iter().map(|(shard, _)| shard).collect();
         let mut round = decide(&picture, self.me.id, &running, &self.terms);
         {
-            let busy = self.busy.lock();
-            round.take.retain(|shard| !busy.contains(shard));
-            round.give.retain(|(shard, _)| !busy.contains(shard));
-            round.drop.retain(|shard| !busy.contains(shard));
+            let mut busy = self.busy.lock();
+            busy.retain(|_, ended| ended.is_none_or(|ended| ended >= sent));
+            round.take.retain(|shard| !busy.contains_key(shard));
+            round.give.retain(|(shard, _)| !busy.contains_key(shard));
+            round.drop.retain(|shard| !busy.contains_key(shard));
         }
         let is_ours =
             |shard: &ShardId| picture.leases.iter().any(|row| row.shard == *shard && row.server == Some(self.me.id));
@@ -90,7 +104,7 @@ impl Steward {
             own.extend(leases.take(self.me.id, &ask, lease, grace)?);
         }
         self.drop_lost(round.drop);
-        self.own(own);
+        self.own(own, stretch);
         self.give(round.give);
         self.pictures.send_replace(Some(Arc::new(picture)));
         let look_in = round.look_in.map_or(self.terms.every(), Duration::from);

@@ -2,7 +2,9 @@
 //! that renews, a few at a time.
 
 use std::sync::Arc;
+use std::time::Instant;
 
+use cluster::Stretch;
 use model::{ServerId, ShardId, Span};
 
 use super::Steward;
@@ -18,14 +20,14 @@ impl Steward {
     }
 
     /// They are ours: takes each over and runs it.
-    pub(super) fn own(&self, taken: Vec<ShardId>) {
+    pub(super) fn own(&self, taken: Vec<ShardId>, stretch: Stretch) {
         if !taken.is_empty() {
             tracing::info!(shards = ?taken.iter().map(|shard| shard.0).collect::<Vec<_>>(), "taking shards over");
         }
         for shard in taken {
             let shards = self.shards.clone();
             self.beside(vec![shard], async move {
-                let owned = tokio::task::spawn_blocking(move || shards.own(shard)).await;
+                let owned = tokio::task::spawn_blocking(move || shards.own(shard, Some(stretch))).await;
                 match owned {
                     Ok(Ok(())) => {}
                     // The next round finds that it is ours and does not run.
@@ -62,13 +64,11 @@ impl Steward {
 
     fn beside(&self, shards: Vec<ShardId>, work: impl Future<Output = ()> + Send + 'static) {
         let busy = Arc::clone(&self.busy);
-        busy.lock().extend(&shards);
+        busy.lock().extend(shards.iter().map(|shard| (*shard, None)));
         self.runtime.spawn(async move {
             work.await;
-            let mut busy = busy.lock();
-            for shard in shards {
-                busy.remove(&shard);
-            }
+            let ended = Some(Instant::now());
+            busy.lock().extend(shards.into_iter().map(|shard| (shard, ended)));
         });
     }
 }
