@@ -10,6 +10,9 @@ use parking_lot::Mutex;
 
 /// Differences below this are the usual slewing and are followed without a word.
 const JUMP: Span = Span::millis(500);
+/// Between two looks at the store's clock ours counts by one part in so many too slowly: more than the monotonic one may run
+/// fast.
+const SLOWER_BY: i64 = 2_000;
 
 #[derive(Clone)]
 pub struct Clock {
@@ -38,7 +41,7 @@ impl Clock {
     }
 
     pub fn now(&self) -> Timestamp {
-        let now = self.started.elapsed().as_micros() as i64 + self.offset.load(Ordering::Relaxed);
+        let now = self.untold(Instant::now()).0;
         Timestamp(self.told.fetch_max(now, Ordering::Relaxed).max(now))
     }
 
@@ -50,15 +53,20 @@ impl Clock {
     }
 
     /// The store showed this somewhere between the two instants. From the first call on only the store counts.
+    ///
+    /// Ours is never ahead of it. Whoever takes a shard over has seen the store's clock after we last decided, so what it
+    /// thinks is still to come, we have not sent.
     pub fn follow(&self, store: Timestamp, asked: Instant, answered: Instant) {
-        let half = (answered - asked) / 2;
-        let by = store - self.untold(asked + half);
         if !self.follows_store.swap(true, Ordering::Relaxed) {
             // Nobody was told anything by the machine's clock yet.
-            self.offset.fetch_add(by.0, Ordering::Relaxed);
+            self.offset.fetch_add((store - self.untold(answered)).0, Ordering::Relaxed);
             self.told.store(0, Ordering::Relaxed);
-        } else if by.0.abs() > half.as_micros() as i64 {
-            // Within half of the way there and back nobody can tell.
+            return;
+        }
+        let by = store - self.untold(answered);
+        let under_way = (answered - asked).as_micros() as i64;
+        // What we have may be the better guess, if this answer was long under way.
+        if by.0 > 0 || -by.0 > under_way {
             self.shift(by);
         }
     }
@@ -72,7 +80,8 @@ impl Clock {
 
     fn untold(&self, at: Instant) -> Timestamp {
         let since = at.saturating_duration_since(self.started).as_micros() as i64;
-        Timestamp(since + self.offset.load(Ordering::Relaxed))
+        let slower_by = if self.follows_store.load(Ordering::Relaxed) { since / SLOWER_BY } else { 0 };
+        Timestamp(since - slower_by + self.offset.load(Ordering::Relaxed))
     }
 
     /// Jumps seen since the last call.
@@ -83,7 +92,9 @@ impl Clock {
     /// When the monotonic clock will show this instant, as far as is known now.
     pub fn instant_of(&self, at: Timestamp) -> Instant {
         let ahead = at - self.now();
-        Instant::now() + std::time::Duration::from_micros(ahead.0.clamp(0, 3_600_000_000) as u64)
+        let ahead = ahead.0.clamp(0, 3_600_000_000);
+        let slower_by = if self.follows_store.load(Ordering::Relaxed) { ahead / (SLOWER_BY - 1) + 1 } else { 0 };
+        Instant::now() + std::time::Duration::from_micros((ahead + slower_by) as u64)
     }
 }
 
@@ -113,10 +124,25 @@ mod tests {
         clock.look();
         assert!((clock.now() - store).0 < Span::secs(10).0 && clock.now() >= store);
         assert_eq!(clock.take_jumps(), [], "beginning to follow is no jump");
-        let (early, late) = (Instant::now(), Instant::now() + Duration::from_secs(2));
-        clock.follow(clock.now() + Span::millis(900), early, late);
-        assert_eq!(clock.take_jumps(), [], "nobody can tell within half of the way");
         clock.follow(clock.now() + Span::secs(60), Instant::now(), Instant::now());
         assert_eq!(clock.take_jumps().len(), 1);
+    }
+
+    #[test]
+    fn it_is_never_ahead_of_the_store_however_long_an_answer_was_under_way() {
+        let clock = Clock::new();
+        let start = Instant::now();
+        let at = |ms: u64| start + Duration::from_millis(ms);
+        let store = |ms: i64| Timestamp::from_secs(1_000_000) + Span::millis(ms);
+        clock.follow(store(0), at(0), at(400));
+        assert_eq!(clock.untold(at(400)), store(0), "it may have been read just before it came");
+        clock.follow(store(500), at(500), at(501));
+        assert!(clock.untold(at(1_501)) <= store(1_500) && clock.untold(at(1_501)) > store(1_499));
+        clock.follow(store(1_600), at(1_600), at(2_500));
+        assert!(
+            clock.untold(at(2_500)) > store(2_490),
+            "a better guess is not given up for one that was long under way"
+        );
+        assert_eq!(clock.take_jumps(), []);
     }
 }
