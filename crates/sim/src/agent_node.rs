@@ -10,9 +10,10 @@ use wire::link::{self, Up, up};
 
 use crate::checker::{Broken, Checker};
 use crate::die::Die;
+use crate::world::BEGIN;
 
-/// There is one in this world.
-const SERVER: Server = Server(0);
+/// A message, and the way it goes.
+pub type Ups = Vec<(Server, Up)>;
 
 pub struct AgentNode {
     pub record: Arc<AgentRecord>,
@@ -24,6 +25,23 @@ pub struct AgentNode {
     unseen: Vec<(i64, Outcome)>,
     /// Counts restarts of the machine.
     boot: u64,
+    /// Beats sent over each stream that is open.
+    open: BTreeMap<Server, u32>,
+    /// How much faster than the world its machine counts time, in millionths.
+    drift: i64,
+    bug: Option<AgentBug>,
+}
+
+/// After so many beats everyone who listens knows that the machine restarted.
+const OLD_NEWS_AFTER: u32 = 15;
+
+/// A defect planted on purpose.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum AgentBug {
+    /// Whoever speaks is taken for the owner, whatever term it comes with.
+    TermIgnored,
+    /// Besides, an order may come at any time.
+    LateAccepted,
 }
 
 #[derive(Default)]
@@ -33,12 +51,14 @@ struct Disk {
     graves: Vec<(i64, Timestamp)>,
     taken: BTreeMap<i64, Taken>,
     boot_seen: u64,
-    beats: u32,
 }
 
 struct Task {
     ends_at: Timestamp,
     verdict: Verdict,
+    /// By the machine's own clock; its shim ends it then, agent or not.
+    leash_until: Option<Timestamp>,
+    stop_grace: Span,
 }
 
 impl AgentNode {
@@ -56,7 +76,32 @@ impl AgentNode {
             version: String::new(),
             kind: model::AgentKind::Agent,
         });
-        AgentNode { record, session: None, disk: Disk::default(), tasks: BTreeMap::new(), unseen: Vec::new(), boot: 0 }
+        AgentNode {
+            record,
+            session: None,
+            disk: Disk::default(),
+            tasks: BTreeMap::new(),
+            unseen: Vec::new(),
+            boot: 0,
+            open: BTreeMap::new(),
+            drift: 0,
+            bug: None,
+        }
+    }
+
+    /// With a clock that runs so much faster than the world's, and a bug planted.
+    pub fn with(self, drift: i64, bug: Option<AgentBug>) -> AgentNode {
+        AgentNode { drift, bug, ..self }
+    }
+
+    /// What its machine counts.
+    fn steady(&self, now: Timestamp) -> Timestamp {
+        now + Span((now - BEGIN).0 / 1_000 * self.drift / 1_000)
+    }
+
+    /// About when its machine will count that; never too early by more than is looked at again.
+    fn when(&self, steady: Timestamp, now: Timestamp) -> Timestamp {
+        now + Span(((steady - self.steady(now)).0 as f64 / (1.0 + self.drift as f64 / 1e6)).ceil() as i64 + 1)
     }
 
     pub fn is_up(&self) -> bool {
@@ -66,7 +111,7 @@ impl AgentNode {
     /// The agent starts on what its disk has.
     pub fn start(&mut self) {
         let rebooted = self.disk.boot_seen != self.boot;
-        self.disk.beats = 0;
+        self.open.clear();
         let running = self.disk.taken.values().filter(|taken| !self.disk.endings.contains_key(&taken.attempt));
         let recovered = Recovered {
             terms: self.disk.terms.iter().map(|(shard, term)| (*shard, *term)).collect(),
@@ -104,31 +149,52 @@ impl AgentNode {
         while die.one_in(2) && self.disk.taken.pop_last().is_some() {}
     }
 
-    pub fn connected(&mut self, now: Timestamp, die: &mut Die, checker: &mut Checker) -> Result<Vec<Up>, Broken> {
-        self.told(now, die, checker, |session, now, out| session.on_connected(SERVER, now, out))
+    pub fn connected(
+        &mut self,
+        to: Server,
+        now: Timestamp,
+        die: &mut Die,
+        checker: &mut Checker,
+    ) -> Result<Ups, Broken> {
+        self.open.insert(to, 0);
+        self.told(now, die, checker, |session, now, out| session.on_connected(to, now, out))
     }
 
-    pub fn disconnected(&mut self) {
-        self.session.iter_mut().for_each(|session| session.on_disconnected(SERVER));
+    pub fn disconnected(&mut self, from: Server) {
+        self.open.remove(&from);
+        self.session.iter_mut().for_each(|session| session.on_disconnected(from));
     }
 
     pub fn down(
         &mut self,
+        from: Server,
         now: Timestamp,
-        down: link::Down,
+        mut down: link::Down,
         die: &mut Die,
         checker: &mut Checker,
-    ) -> Result<Vec<Up>, Broken> {
+    ) -> Result<Ups, Broken> {
+        if let Some(link::down::Body::Orders(orders)) = &down.body {
+            for order in &orders.items {
+                checker.ordered(AttemptId(order.attempt))?;
+            }
+        }
         if let Some(link::down::Body::Acks(acks)) = &down.body {
             for ack in acks.items.iter().filter(|ack| ack.seq == agent::session::ENDED) {
                 checker.acknowledged(AttemptId(ack.attempt))?;
             }
         }
-        self.told(now, die, checker, |session, now, out| session.on_down(SERVER, now, down, out))
+        self.misread(&mut down);
+        self.told(now, die, checker, |session, now, out| session.on_down(from, now, down, out))
     }
 
     /// Time passed: tasks end, heartbeats are due.
-    pub fn wake(&mut self, now: Timestamp, die: &mut Die, checker: &mut Checker) -> Result<Vec<Up>, Broken> {
+    pub fn wake(&mut self, now: Timestamp, die: &mut Die, checker: &mut Checker) -> Result<Ups, Broken> {
+        let steady = self.steady(now);
+        for task in self.tasks.values_mut().filter(|task| task.leash_until.is_some_and(|at| at <= steady)) {
+            task.leash_until = None;
+            task.ends_at = task.ends_at.min(now + Span(die.between(1, task.stop_grace.0.max(2))));
+            task.verdict = Verdict::Lost;
+        }
         let over: Vec<i64> = self.tasks.iter().filter(|(_, task)| task.ends_at <= now).map(|(id, _)| *id).collect();
         for attempt in over {
             let task = self.tasks.remove(&attempt).expect("just listed");
@@ -142,9 +208,30 @@ impl AgentNode {
         self.told(now, die, checker, |session, now, out| session.on_tick(now, out))
     }
 
-    pub fn next(&self) -> Option<Timestamp> {
+    pub fn next(&self, now: Timestamp) -> Option<Timestamp> {
         let task = self.tasks.values().map(|task| task.ends_at).min();
-        [task, self.session.as_ref().and_then(Session::next_tick)].into_iter().flatten().min()
+        let leash = self.tasks.values().filter_map(|task| task.leash_until).min();
+        let tick = self.session.as_ref().and_then(Session::next_tick);
+        let counted = [leash, tick].into_iter().flatten().map(|at| self.when(at, now));
+        counted.chain(task).min()
+    }
+
+    /// The planted bugs.
+    fn misread(&self, down: &mut link::Down) {
+        let Some(bug) = self.bug else { return };
+        let known = |shard: u32, term: i64| term.max(self.disk.terms.get(&shard).copied().unwrap_or(term));
+        match &mut down.body {
+            Some(link::down::Body::Orders(orders)) => {
+                for order in &mut orders.items {
+                    order.term = known(order.shard, order.term);
+                    if bug == AgentBug::LateAccepted {
+                        order.start_by = i64::MAX;
+                    }
+                }
+            }
+            Some(link::down::Body::Query(query)) => query.term = known(query.shard, query.term),
+            _ => {}
+        }
     }
 
     fn told(
@@ -153,11 +240,12 @@ impl AgentNode {
         die: &mut Die,
         checker: &mut Checker,
         tell: impl FnOnce(&mut Session, Now, &mut Vec<Act>),
-    ) -> Result<Vec<Up>, Broken> {
+    ) -> Result<Ups, Broken> {
         let Some(mut session) = self.session.take() else { return Ok(Vec::new()) };
         let mut acts = Vec::new();
-        tell(&mut session, Now::both(now), &mut acts);
-        session.flush(Now::both(now), &mut acts);
+        let both = Now { wall: now, steady: self.steady(now) };
+        tell(&mut session, both, &mut acts);
+        session.flush(both, &mut acts);
         let mut ups = Vec::new();
         for act in acts {
             self.act(act, &mut session, now, die, checker, &mut ups)?;
@@ -173,7 +261,7 @@ impl AgentNode {
         now: Timestamp,
         die: &mut Die,
         checker: &mut Checker,
-        ups: &mut Vec<Up>,
+        ups: &mut Ups,
     ) -> Result<(), Broken> {
         match act {
             Act::Persist(records) => {
@@ -181,26 +269,27 @@ impl AgentNode {
                     self.persist(record, checker)?;
                 }
             }
-            Act::Send { up, .. } => ups.push(up),
-            Act::Beat { sent_at, running, .. } => {
-                self.disk.beats += 1;
-                if self.disk.beats == 15 {
+            Act::Send { to, up } => ups.push((to, up)),
+            Act::Beat { to, sent_at, running } => {
+                *self.open.entry(to).or_default() += 1;
+                if self.open.values().all(|beats| *beats >= OLD_NEWS_AFTER) {
                     self.disk.boot_seen = self.boot;
                 }
                 let beat = link::Beat { sent_at: sent_at.0, running, ..Default::default() };
-                ups.push(Up { body: Some(up::Body::Beat(beat)) });
+                ups.push((to, Up { body: Some(up::Body::Beat(beat)) }));
             }
             Act::Start(start) => {
                 let attempt = start.order.attempt;
                 checker.began(AttemptId(attempt), JobId(start.task.job))?;
-                let taken =
-                    Taken { attempt, shard: start.order.shard, until: start.until, started_at: Some(now), leash: None };
+                let (shard, until, leash) = (start.order.shard, start.until, start.order.leash_us.map(Span));
+                let taken = Taken { attempt, shard, until, started_at: Some(now), leash };
                 self.disk.taken.insert(attempt, taken);
                 let verdict = if die.one_in(5) { Verdict::Failed } else { Verdict::Succeeded };
-                let lasts =
-                    if die.one_in(30) { die.between(1_000_000, 20_000_000) } else { die.between(1_000, 900_000) };
-                self.tasks.insert(attempt, Task { ends_at: now + Span(lasts), verdict });
-                session.on_started(Now::both(now), attempt, now);
+                let long = die.one_in(if leash.is_some() { 2 } else { 30 });
+                let lasts = if long { die.between(1_000_000, 20_000_000) } else { die.between(1_000, 900_000) };
+                let (leash_until, stop_grace) = (start.leash_until, Span(start.order.stop_grace_us));
+                self.tasks.insert(attempt, Task { ends_at: now + Span(lasts), verdict, leash_until, stop_grace });
+                session.on_started(Now { wall: now, steady: self.steady(now) }, attempt, now);
             }
             Act::Stop { attempt, .. } => {
                 if let Some(task) = self.tasks.get_mut(&attempt) {
@@ -211,12 +300,13 @@ impl AgentNode {
             Act::Settled { attempt } => {
                 self.disk.taken.remove(&attempt);
             }
-            Act::MoveLeash { .. }
-            | Act::Redial { .. }
-            | Act::Identified { .. }
-            | Act::Servers { .. }
-            | Act::Owner { .. }
-            | Act::Note(_) => {}
+            Act::MoveLeash { attempt, until } => {
+                let task = self.tasks.get_mut(&attempt);
+                if let Some(leash) = task.and_then(|task| task.leash_until.as_mut()) {
+                    *leash = until.max(*leash);
+                }
+            }
+            Act::Redial { .. } | Act::Identified { .. } | Act::Servers { .. } | Act::Owner { .. } | Act::Note(_) => {}
         }
         Ok(())
     }

@@ -2,7 +2,7 @@
 //! acknowledged; and at the end it holds the ledger against the plan.
 
 use engine::change::{Change, Commit};
-use model::{AttemptId, InstanceId, JobId, Overlap, Timestamp, Verdict};
+use model::{AttemptId, InstanceId, JobId, Overlap, ShardId, Term, Timestamp, Verdict};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 /// What a task really did, whatever anybody believes.
@@ -21,18 +21,58 @@ pub struct Checker {
     allowed: FxHashMap<JobId, u32>,
     settled: FxHashSet<AttemptId>,
     ended_instances: FxHashSet<InstanceId>,
+    /// Attempts that are on disk.
+    written: FxHashSet<AttemptId>,
+    /// Under which term each shard was last decided for.
+    begun: FxHashMap<ShardId, (Term, u64)>,
     pub fires: u64,
     pub runs: u64,
 }
 
+/// What Duly promises, as far as a history can show that it was not kept.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Promise {
+    /// One entry in the books for every planned time.
+    OneEntryPerTime,
+    /// One ending per attempt and instance.
+    OneEnding,
+    /// A task runs at most once per attempt.
+    StartedOnce,
+    /// What is recorded of a task is what the task did.
+    TrueResults,
+    /// Exclusive means exclusive.
+    Exclusive,
+    DurableBeforeSent,
+    DurableBeforeAcknowledged,
+    /// Nobody decides for a shard once another has begun to.
+    OneOwner,
+    /// Once nothing goes wrong any more, everything ends.
+    ComesToItsEnd,
+}
+
 /// A promise that was broken.
 #[derive(Debug, PartialEq, Eq)]
-pub struct Broken(pub String);
+pub struct Broken {
+    pub promise: Promise,
+    pub what: String,
+}
+
+impl Broken {
+    pub fn new(promise: Promise, what: impl Into<String>) -> Broken {
+        Broken { promise, what: what.into() }
+    }
+}
+
+impl std::fmt::Display for Broken {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{:?} is broken: {}", self.promise, self.what)
+    }
+}
 
 type Checked = Result<(), Broken>;
 
-fn broken(what: impl Into<String>) -> Checked {
-    Err(Broken(what.into()))
+fn broken(promise: Promise, what: impl Into<String>) -> Checked {
+    Err(Broken::new(promise, what))
 }
 
 impl Checker {
@@ -55,14 +95,14 @@ impl Checker {
         truth.running = true;
         self.runs += 1;
         if truth.started > 1 {
-            return broken(format!("attempt {attempt} ran twice"));
+            return broken(Promise::StartedOnce, format!("attempt {attempt} ran twice"));
         }
         self.job_of.insert(attempt, job);
         let running = self.running.entry(job).or_default();
         *running += 1;
         let most = self.allowed.get(&job).copied().unwrap_or(u32::MAX);
         if *running > most {
-            return broken(format!("{running} tasks of job {job} run at once, {most} may"));
+            return broken(Promise::Exclusive, format!("{running} tasks of job {job} run at once, {most} may"));
         }
         Ok(())
     }
@@ -73,7 +113,7 @@ impl Checker {
         truth.started += 1;
         truth.ended = true;
         self.runs += 1;
-        if truth.started > 1 { broken(format!("attempt {attempt} ran twice")) } else { Ok(()) }
+        if truth.started > 1 { broken(Promise::StartedOnce, format!("attempt {attempt} ran twice")) } else { Ok(()) }
     }
 
     /// A task ended for real, or died with its machine.
@@ -90,8 +130,12 @@ impl Checker {
     pub fn committed(&mut self, commit: &Commit) -> Checked {
         for change in &commit.changes {
             match change {
-                Change::Created(_) => self.fires += 1,
+                Change::Created(created) => {
+                    self.fires += 1;
+                    self.written.insert(created.attempt);
+                }
                 Change::Retried(retried) => {
+                    self.written.insert(retried.next);
                     self.proven(retried.attempt, retried.outcome.verdict)?;
                     self.settled.insert(retried.attempt);
                 }
@@ -105,10 +149,11 @@ impl Checker {
                     }
                     self.settled.insert(ended.attempt);
                     if !self.ended_instances.insert(ended.row.id) {
-                        return broken(format!("instance {} ended twice", ended.row.id));
+                        return broken(Promise::OneEnding, format!("instance {} ended twice", ended.row.id));
                     }
                 }
-                Change::Reopened { row, .. } => {
+                Change::Reopened { row, attempt, .. } => {
+                    self.written.insert(*attempt);
                     self.ended_instances.remove(&row.id);
                 }
                 _ => {}
@@ -123,17 +168,42 @@ impl Checker {
         match verdict {
             Verdict::Succeeded | Verdict::Warned | Verdict::Failed | Verdict::FailedForGood | Verdict::TimedOut => {
                 if truth.is_none_or(|truth| !truth.ended) {
-                    return broken(format!("attempt {attempt} is recorded as {verdict:?}, but its task has not ended"));
+                    return broken(
+                        Promise::TrueResults,
+                        format!("attempt {attempt} is recorded as {verdict:?}, but its task has not ended"),
+                    );
                 }
             }
             Verdict::Undelivered if truth.is_some() => {
-                return broken(format!("attempt {attempt} counts as undelivered, but its task ran"));
+                return broken(
+                    Promise::TrueResults,
+                    format!("attempt {attempt} counts as undelivered, but its task ran"),
+                );
             }
             Verdict::Lost if truth.is_some_and(|truth| truth.running) => {
-                return broken(format!("attempt {attempt} counts as lost while its task runs"));
+                return broken(Promise::TrueResults, format!("attempt {attempt} counts as lost while its task runs"));
             }
             Verdict::Stopped | Verdict::Lost | Verdict::Undelivered | Verdict::Refused | Verdict::Discarded => {}
         }
+        Ok(())
+    }
+
+    /// An agent was given an order.
+    pub fn ordered(&self, attempt: AttemptId) -> Checked {
+        if self.written.contains(&attempt) {
+            return Ok(());
+        }
+        broken(Promise::DurableBeforeSent, format!("attempt {attempt} was ordered and is not on disk"))
+    }
+
+    /// Somebody decides for a shard, or writes or releases what it decided.
+    pub fn decides(&mut self, shard: ShardId, term: Term, who: u64, what: &str) -> Checked {
+        let (latest, by) = *self.begun.entry(shard).or_insert((term, who));
+        if latest > term {
+            let what = format!("server {who} {what} for shard {shard} under term {term}, but {by} has begun {latest}");
+            return broken(Promise::OneOwner, what);
+        }
+        self.begun.insert(shard, (term, who));
         Ok(())
     }
 
@@ -142,7 +212,10 @@ impl Checker {
         if self.settled.contains(&attempt) {
             Ok(())
         } else {
-            broken(format!("the ending of attempt {attempt} was acknowledged and is not on disk"))
+            broken(
+                Promise::DurableBeforeAcknowledged,
+                format!("the ending of attempt {attempt} was acknowledged and is not on disk"),
+            )
         }
     }
 
@@ -150,11 +223,17 @@ impl Checker {
     pub fn ledger(job: JobId, planned: &[Timestamp], fired: &[Timestamp], in_gaps: u64) -> Checked {
         let plan: FxHashSet<Timestamp> = planned.iter().copied().collect();
         if let Some(stray) = fired.iter().find(|at| !plan.contains(at)) {
-            return broken(format!("job {job} has an entry for {stray:?}, which was never planned"));
+            return broken(
+                Promise::OneEntryPerTime,
+                format!("job {job} has an entry for {stray:?}, which was never planned"),
+            );
         }
         let entries = fired.len() as u64 + in_gaps;
         if entries != planned.len() as u64 {
-            return broken(format!("job {job}: {} times were planned, {entries} are in the ledger", planned.len()));
+            return broken(
+                Promise::OneEntryPerTime,
+                format!("job {job}: {} times were planned, {entries} are in the ledger", planned.len()),
+            );
         }
         Ok(())
     }

@@ -7,7 +7,9 @@
 
 pub mod agent_node;
 pub mod checker;
+pub mod cluster;
 pub mod die;
+mod drafts;
 mod epilogue;
 pub mod line;
 mod misfortune;
@@ -15,5 +17,6 @@ pub mod scenario;
 pub mod server_node;
 pub mod world;
 
+pub use checker::{Broken, Promise};
 pub use scenario::{Faults, Mutant, Scenario};
-pub use world::{Outcome, run};
+pub use world::{Failure, Outcome, run};

@@ -8,7 +8,7 @@ use store::memory::Fault;
 use store::read::InstanceFilter;
 
 use crate::checker::Broken;
-use crate::world::{World, soon};
+use crate::world::{SERVER, World, soon};
 
 impl World {
     pub(crate) fn throw_dice(&mut self) -> Result<(), Broken> {
@@ -74,7 +74,7 @@ impl World {
     /// A stream breaks: what is under way on it is gone, and both ends notice.
     fn cut(&mut self, n: usize) -> Result<(), Broken> {
         if self.lines[n].take().is_some() {
-            self.agents[n].disconnected();
+            self.agents[n].disconnected(SERVER);
             self.reconnect[n] = Some(self.now + Span(self.die.between(20_000, 3_000_000)));
             let agent = self.agents[n].record.id;
             if let Some(server) = &mut self.server {
@@ -91,7 +91,7 @@ impl World {
         self.server_back = Some(self.now + back_in);
         for n in 0..self.agents.len() {
             if self.lines[n].take().is_some() {
-                self.agents[n].disconnected();
+                self.agents[n].disconnected(SERVER);
                 self.reconnect[n] = Some(self.now + Span(self.die.between(20_000, 2_000_000)));
             }
         }

@@ -9,7 +9,7 @@ use server::shard::{Answers, Outlets, Parcel, Seat, release};
 use store::memory::MemoryStore;
 use store::{CommitError, Reads, Store};
 
-use crate::checker::{Broken, Checker};
+use crate::checker::{Broken, Checker, Promise};
 
 pub const SHARD: ShardId = ShardId(0);
 
@@ -123,7 +123,8 @@ impl ServerNode {
                 trouble.map_or(Ok(()), |trouble| self.meet(trouble, now, checker))
             }
             Err(CommitError::Impossible { index, what }) => {
-                Err(Broken(format!("an impossible commit: {what}: {:?}", commit.changes.get(index))))
+                let what = format!("an impossible commit: {what}: {:?}", commit.changes.get(index));
+                Err(Broken::new(Promise::OneEnding, what))
             }
             Err(error) => {
                 let trouble = self.keeper.failed(error);
@@ -214,12 +215,12 @@ impl ServerNode {
 }
 
 /// `DULY_TRACE=AttemptId(7)` prints everything in which that text occurs: what happened to one attempt, job or agent.
-fn trace(now: Timestamp, what: &str, thing: &dyn std::fmt::Debug) {
+pub(crate) fn trace(now: Timestamp, what: &str, thing: &dyn std::fmt::Debug) {
     static WANTED: std::sync::OnceLock<Option<String>> = std::sync::OnceLock::new();
     if let Some(wanted) = WANTED.get_or_init(|| std::env::var("DULY_TRACE").ok()) {
-        let text = format!("{thing:?}");
+        let text = format!("{what} {thing:?}");
         if text.contains(wanted.as_str()) {
-            eprintln!("{} {what} {text}", now.0);
+            eprintln!("{} {text}", now.0);
         }
     }
 }

@@ -3,24 +3,26 @@
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
-use engine::input::JobDraft;
+use agent::session::Server;
 use engine::{Command, Compiled, Input};
-use model::{AgentId, JobId, JobMode, JobRecord, Span, TenantId, Term, Timestamp, VersionId};
+use model::{AgentId, JobId, JobRecord, Span, Term, Timestamp, VersionId};
 use store::memory::MemoryStore;
-use store::read::JobFilter;
 use store::{Reads, Standing, Store};
-use wire::link::Up;
-use wire::task::{Lang, LogCaps, TaskBody, TaskKind};
 
-use crate::agent_node::AgentNode;
-use crate::checker::{Broken, Checker};
+use crate::agent_node::{AgentNode, Ups};
+use crate::checker::{Broken, Checker, Promise};
 use crate::die::Die;
+use crate::drafts;
+use crate::epilogue::check_ledger;
 use crate::line::Line;
 use crate::scenario::{Mutant, Scenario};
 use crate::server_node::{SHARD, Sent, ServerNode};
 
 /// 2026-11-15, because every history needs a day.
 pub(crate) const BEGIN: Timestamp = Timestamp::from_secs(1_794_700_800);
+
+/// There is one in this world.
+pub(crate) const SERVER: Server = Server(0);
 
 #[derive(Debug)]
 pub struct Outcome {
@@ -39,7 +41,7 @@ pub struct Failure {
 
 impl std::fmt::Display for Failure {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "seed {} after {}: {}", self.seed, self.after, self.broken.0)
+        write!(f, "seed {} after {}: {}", self.seed, self.after, self.broken)
     }
 }
 
@@ -108,7 +110,7 @@ impl World {
         }
         self.calm = true;
         self.wind_down()?;
-        self.check_ledger()
+        check_ledger(&self.store, &self.rules, self.now)
     }
 
     /// Agents join and jobs are applied before anything goes wrong.
@@ -120,56 +122,22 @@ impl World {
         }
         for n in 0..self.scenario.jobs {
             let rule = self.scenario.rule(n, &mut self.die);
-            let draft = self.draft(n, rule);
+            let draft = drafts::draft(&self.store, n, rule);
             self.command(Command::ApplyJob(Box::new(draft)))?;
         }
         self.run_for(Span::SECOND)?;
         let jobs = self.jobs();
         assert_eq!(jobs.len(), self.scenario.jobs, "every job was applied");
         for job in jobs {
-            let body = self.store.content(job.rule, soon()).expect("memory reads").expect("interned");
-            let rule = Compiled::new(wire::rule::decode(&body).expect("encoded by us")).expect("compiled before");
+            let rule = drafts::rule_of(&self.store, &job);
             self.checker.job(job.id, &rule.rule);
             self.rules.insert(job.id, rule);
         }
         Ok(())
     }
 
-    fn draft(&mut self, n: usize, rule: std::sync::Arc<Compiled>) -> JobDraft {
-        let kind = if n.is_multiple_of(4) {
-            TaskKind::Noop
-        } else {
-            TaskKind::Script { lang: Lang::Shell, source: format!("# {n}"), args: Vec::new() }
-        };
-        let task = TaskBody {
-            kind,
-            params: Default::default(),
-            env: Default::default(),
-            env_pass: Vec::new(),
-            cwd: None,
-            log: LogCaps::default(),
-            exit: Default::default(),
-        };
-        let task = serde_json::to_vec(&task).expect("plain data");
-        let bodies = [wire::rule::encode(&rule.rule), task, format!("source {n}").into_bytes()];
-        let ids = self.store.clone().intern(&bodies).expect("memory interns");
-        JobDraft {
-            id: None,
-            tenant: TenantId::DEFAULT,
-            name: format!("job-{n}"),
-            folder: String::new(),
-            rule,
-            rule_content: ids[0],
-            task: ids[1],
-            source: ids[2],
-            mode: JobMode::Enabled,
-            alias: 0,
-        }
-    }
-
     pub(crate) fn jobs(&self) -> Vec<JobRecord> {
-        let filter = JobFilter { limit: usize::MAX, ..JobFilter::default() };
-        self.store.jobs(&filter, soon()).expect("memory reads")
+        drafts::jobs(&self.store)
     }
 
     pub(crate) fn run_for(&mut self, span: Span) -> Result<(), Broken> {
@@ -182,7 +150,7 @@ impl World {
 
     /// To the next event, whatever it is.
     pub(crate) fn step(&mut self) -> Result<(), Broken> {
-        let nodes = self.agents.iter().filter_map(AgentNode::next);
+        let nodes = self.agents.iter().filter_map(|agent| agent.next(self.now));
         let lines = self.lines.iter().flatten().filter_map(Line::next);
         let back = self.agent_back.iter().chain(&self.reconnect).flatten().copied();
         let zombies = self.zombies.iter().map(|(at, _)| *at);
@@ -230,10 +198,8 @@ impl World {
                         self.store.version(order.version, soon()).expect("memory reads").is_none()
                     };
                     if let Some(order) = parcel.orders.iter().find(unknown) {
-                        return Err(Broken(format!(
-                            "attempt {} was ordered before its job was on disk",
-                            order.attempt
-                        )));
+                        let what = format!("attempt {} was ordered before its job was on disk", order.attempt);
+                        return Err(Broken::new(Promise::DurableBeforeSent, what));
                     }
                     let n = self.number(agent);
                     if let Some(line) = &mut self.lines[n] {
@@ -254,7 +220,7 @@ impl World {
     fn carry(&mut self) -> Result<(), Broken> {
         for n in 0..self.agents.len() {
             while let Some(down) = self.lines[n].as_mut().and_then(|line| line.take_down(self.now)) {
-                let ups = self.agents[n].down(self.now, down, &mut self.die, &mut self.checker)?;
+                let ups = self.agents[n].down(SERVER, self.now, down, &mut self.die, &mut self.checker)?;
                 self.send_up(n, ups);
             }
             while let Some(up) = self.lines[n].as_mut().and_then(|line| line.take_up(self.now)) {
@@ -274,15 +240,15 @@ impl World {
         Ok(())
     }
 
-    fn send_up(&mut self, n: usize, ups: Vec<Up>) {
+    fn send_up(&mut self, n: usize, ups: Ups) {
         if let Some(line) = &mut self.lines[n] {
-            ups.into_iter().for_each(|up| line.send_up(self.now, up, &mut self.die));
+            ups.into_iter().for_each(|(_, up)| line.send_up(self.now, up, &mut self.die));
         }
     }
 
     fn wake_agents(&mut self) -> Result<(), Broken> {
         for n in 0..self.agents.len() {
-            if self.agents[n].next().is_some_and(|at| at <= self.now) {
+            if self.agents[n].next(self.now).is_some_and(|at| at <= self.now) {
                 let ups = self.agents[n].wake(self.now, &mut self.die, &mut self.checker)?;
                 self.send_up(n, ups);
             }
@@ -305,7 +271,8 @@ impl World {
             }
             // The store may take the shard from everyone at any time, which raises the term and writes nothing.
             if self.standing().batch != stood.batch && self.server_term() > Some(zombie.term) {
-                return Err(Broken("a server that had been replaced wrote to the store".into()));
+                let what = "a server that had been replaced wrote to the store";
+                return Err(Broken::new(Promise::OneOwner, what));
             }
         }
         Ok(())
@@ -334,7 +301,7 @@ impl World {
             if due && self.agents[n].is_up() && self.server.is_some() {
                 self.reconnect[n] = None;
                 self.lines[n] = Some(Line::default());
-                let ups = self.agents[n].connected(now, &mut self.die, &mut self.checker)?;
+                let ups = self.agents[n].connected(SERVER, now, &mut self.die, &mut self.checker)?;
                 self.send_up(n, ups);
             } else if due {
                 self.reconnect[n] = Some(now + Span::millis(200));

@@ -12,5 +12,5 @@ pub(crate) use exchange::Exchange;
 pub use log_rights::log_rights;
 pub use service::LinkService;
 pub use stream::order_message;
-pub use switchboard::Switchboard;
+pub use switchboard::{Switchboard, Word};
 pub use tasks::Tasks;

@@ -63,6 +63,11 @@ impl MemoryStore {
         self.inner.lock().faults.extend(faults);
     }
 
+    /// Nothing more is planned: the next commits go well.
+    pub fn forget_plan(&self) {
+        self.inner.lock().faults.clear();
+    }
+
     /// The next `calls` calls of any kind find the store busy.
     pub fn stall(&self, calls: usize) {
         self.inner.lock().busy = calls;

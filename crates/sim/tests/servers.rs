@@ -1,0 +1,121 @@
+//! Simulated histories of several servers, with fixed seeds. A failure prints the seed that repeats it.
+
+use duly_sim::Promise;
+use duly_sim::cluster::{Misfortunes, Mutant, Scenario, run};
+
+fn seeds(count: u64) -> Vec<u64> {
+    match std::env::var("DULY_SEED").ok().and_then(|seed| seed.parse().ok()) {
+        Some(seed) => vec![seed],
+        None => (1..=count).collect(),
+    }
+}
+
+#[test]
+fn a_quiet_cluster_loses_nothing() {
+    let quiet = Scenario { misfortunes: Misfortunes::NONE, ..Scenario::ring_three(7) };
+    let outcome = run(quiet).unwrap_or_else(|failure| panic!("{failure}"));
+    assert!(outcome.fires > 500 && outcome.misfortunes == 0, "{outcome:?}");
+}
+
+#[test]
+fn ring_three_servers_that_lose_each_other() {
+    let (mut fires, mut takeovers) = (0, 0);
+    for seed in seeds(40) {
+        let outcome = run(Scenario::ring_three(seed)).unwrap_or_else(|failure| panic!("{failure}"));
+        (fires, takeovers) = (fires + outcome.fires, takeovers + outcome.takeovers);
+    }
+    println!("{fires} fires, {takeovers} take-overs");
+}
+
+/// The checker must notice each planted bug within a few histories, or it proves nothing.
+fn is_caught(mutant: Mutant, broken: &[Promise]) {
+    is_caught_among(Misfortunes::usual(), mutant, broken);
+}
+
+fn is_caught_among(misfortunes: Misfortunes, mutant: Mutant, broken: &[Promise]) {
+    for seed in 1..=200 {
+        if let Err(failure) = run(Scenario { mutant: Some(mutant), misfortunes, ..Scenario::ring_three(seed) }) {
+            println!("{failure}");
+            let promise = failure.broken.promise;
+            assert!(broken.contains(&promise), "{mutant:?} broke another promise than expected: {failure}");
+            return;
+        }
+    }
+    panic!("{mutant:?} went unnoticed");
+}
+
+#[test]
+fn a_server_that_never_looks_at_its_lease_is_caught() {
+    is_caught(Mutant::LeaseCheckRemoved, &[Promise::OneOwner]);
+}
+
+#[test]
+fn a_server_that_does_not_look_again_before_it_releases_is_caught() {
+    is_caught(Mutant::ReleasedUnlooked, &[Promise::OneOwner]);
+}
+
+/// Shards are handed on all the time, and the store is slow: of the usual histories few get to what can happen then.
+const MOVES: Misfortunes = Misfortunes { drain: 1, slow_calls: 4, ..Misfortunes::NONE };
+
+/// A server that had stood still renewed its leases before its shards looked at them, and they went on with what another had
+/// by then.
+#[test]
+fn a_renewal_that_comes_too_late_and_counts_is_caught() {
+    is_caught(Mutant::GapForgotten, &[Promise::OneOwner]);
+}
+
+/// A server that left found that a shard it had just let go was its own and not run, and took it again.
+#[test]
+fn a_server_that_leaves_in_half_is_caught() {
+    is_caught(Mutant::LeavesInHalf, &[Promise::OneOwner]);
+}
+
+/// A server had handed a shard on while it waited for a picture in which it still had it, and took it again.
+#[test]
+fn a_picture_from_before_a_hand_over_is_caught() {
+    is_caught_among(MOVES, Mutant::StalePicture, &[Promise::OneOwner]);
+}
+
+/// A server whose clock was ahead started something and handed its shard on; by the successor's clock it was still to come.
+#[test]
+fn a_clock_ahead_of_the_stores_is_caught() {
+    is_caught_among(
+        MOVES,
+        Mutant::ClockAhead,
+        &[Promise::DurableBeforeAcknowledged, Promise::StartedOnce, Promise::OneEnding],
+    );
+}
+
+#[test]
+fn a_successor_that_does_not_wait_is_caught() {
+    is_caught(Mutant::SuccessorDoesNotWait, &[Promise::OneOwner]);
+}
+
+#[test]
+fn a_store_that_takes_commits_of_any_term_is_caught() {
+    is_caught(Mutant::TermNotChecked, &[Promise::OneOwner]);
+}
+
+#[test]
+fn an_acknowledgement_before_its_commit_is_caught() {
+    is_caught(Mutant::AcknowledgeBeforeCommit, &[Promise::DurableBeforeAcknowledged]);
+}
+
+#[test]
+fn an_order_before_its_commit_is_caught() {
+    is_caught(Mutant::OrderBeforeCommit, &[Promise::DurableBeforeSent]);
+}
+
+/// An agent that takes anybody for the owner runs what has been given to another, or tells its results to nobody.
+const WITHOUT_A_FENCE: [Promise; 4] =
+    [Promise::StartedOnce, Promise::Exclusive, Promise::TrueResults, Promise::ComesToItsEnd];
+
+#[test]
+fn an_agent_that_ignores_terms_is_caught() {
+    is_caught(Mutant::FenceIgnored, &WITHOUT_A_FENCE);
+}
+
+#[test]
+fn an_agent_that_takes_orders_at_any_time_is_caught() {
+    is_caught(Mutant::LateOrderAccepted, &WITHOUT_A_FENCE);
+}
