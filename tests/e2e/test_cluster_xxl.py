@@ -91,3 +91,13 @@ def test_a_killed_admin_is_replaced_by_the_other(admins, executor):
     eventually(all_ended, "every result has come")
     once_each(admins, [one], names, since, since + 3)
     assert second.verify()["ok"]
+
+
+def test_a_token_made_at_one_admin_opens_the_other(admins, executor):
+    first, second = admins.nodes
+    made = first.json("xxl-token", "create")
+    door = Door(second.url, made["token"])
+    body = {"registryGroup": "EXECUTOR", "registryKey": "late", "registryValue": "http://127.0.0.1:1/"}
+    eventually(lambda: door.call("/xxl-job-admin/api/registry", body).code == 200, "the other knows it")
+    first.run("xxl-token", "revoke", made["id"], "--yes", check=True)
+    eventually(lambda: door.call("/xxl-job-admin/api/registry", body).code != 200, "and forgets it")

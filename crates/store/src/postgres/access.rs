@@ -148,7 +148,9 @@ impl Access for PgAccess {
     }
 
     fn put_executor_token(&mut self, token: &ExecutorToken) -> Result<i64, StoreError> {
-        let text = "insert into executor_token (token, tenant, pool, created_at, created_by)
+        // All servers keep them in memory, and look when the revision has risen.
+        let text = "with raised as (update meta set value = (value::int8 + 1)::text where key = 'revision')
+                    insert into executor_token (token, tenant, pool, created_at, created_by)
                     values ($1, $2, $3, $4, $5) returning id";
         let values: Values = &[&token.token, &token.tenant.0, &token.pool, &token.created_at.0, &token.created_by];
         Ok(self.write_once(text, values)?.map_or(0, |row| row.get(0)))
@@ -167,7 +169,9 @@ impl Access for PgAccess {
     }
 
     fn remove_executor_token(&mut self, id: i64) -> Result<bool, StoreError> {
-        Ok(self.write("delete from executor_token where id = $1", &[&id])? == 1)
+        let text = "with raised as (update meta set value = (value::int8 + 1)::text where key = 'revision')
+                    delete from executor_token where id = $1";
+        Ok(self.write(text, &[&id])? == 1)
     }
 
     fn put_agent_secret(&mut self, agent: AgentId, hash: &SecretHash) -> Result<(), StoreError> {
