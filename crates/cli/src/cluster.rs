@@ -123,7 +123,7 @@ fn status(view: &ClusterView, shards: bool, out: &Out) -> String {
                 plain(owner),
                 plain(shard.term),
                 plain(shard.batch),
-                plain(out.time(Some(shard.horizon))),
+                plain(if shard.batch == 0 { "nothing yet".into() } else { out.time(Some(shard.horizon)) }),
             ]);
         }
         text.push('\n');
