@@ -57,8 +57,11 @@ fn a_quiet_world_loses_nothing_either() {
 /// The checker must notice each planted bug within a few histories, or it proves nothing.
 fn is_caught(mutant: Mutant) {
     let faults = Faults { zombie: 10, ..Faults::usual() };
-    let caught =
-        (1..=60).any(|seed| run(Scenario { mutant: Some(mutant), faults, ..Scenario::ring_two(seed) }).is_err());
+    let caught = (1..=300).any(|seed| {
+        run(Scenario { mutant: Some(mutant), faults, ..Scenario::ring_two(seed) })
+            .inspect_err(|failure| println!("{failure}"))
+            .is_err()
+    });
     assert!(caught, "{mutant:?} went unnoticed");
 }
 
