@@ -44,6 +44,8 @@ struct Call {
     asker: Asker,
     ask: Ask,
     arrives: Timestamp,
+    /// What met a cut is sent again so much after its end: connections do not notice at the same time.
+    backs_off: Span,
     gives_up: Timestamp,
     /// Whoever asked waits no more.
     given_up: bool,
@@ -79,7 +81,8 @@ impl Desk {
             Ask::Commit(_) | Ask::Standing(_) | Ask::Load(_) | Ask::Ids(..) => Span(die.between(1_000_000, 8_000_000)),
         };
         let arrives = now + self.way(die);
-        self.calls.push(Call { asker, ask, arrives, gives_up: now + patience, given_up: false, answered: None });
+        let (backs_off, gives_up) = (Span(die.between(0, 3_000_000)), now + patience);
+        self.calls.push(Call { asker, ask, arrives, backs_off, gives_up, given_up: false, answered: None });
     }
 
     /// A server died: of what it asked, some has left its machine.
@@ -108,7 +111,9 @@ impl Desk {
     }
 
     fn reaches(&self, call: &Call, cuts: &Cuts) -> Timestamp {
-        call.arrives.max(cuts.until(Place::Server(call.asker.server), Place::Store)).max(self.stalled_until)
+        let cut = cuts.until(Place::Server(call.asker.server), Place::Store);
+        let arrives = if cut > call.arrives { cut + call.backs_off } else { call.arrives };
+        arrives.max(self.stalled_until)
     }
 
     pub(super) fn step(
