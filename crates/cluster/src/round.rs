@@ -1,9 +1,9 @@
 //! What one server does about its shards after it has looked at the rows: take what is its to take, give what another
 //! should have, drop what another has. Pure: the rows, who we are and what we run, in; a list, out.
 
-use std::collections::BTreeSet;
+use std::collections::BTreeMap;
 
-use model::{ServerId, ShardId, Span, Timestamp};
+use model::{ServerId, ShardId, Span, Term, Timestamp};
 use store::leases::{LeaseRow, Picture, ServerRow};
 
 use crate::spread::{Member, spread};
@@ -13,13 +13,14 @@ use crate::tenure::Terms;
 pub struct Round {
     pub take: Vec<ShardId>,
     pub give: Vec<(ShardId, ServerId)>,
-    /// The row says that these are another's.
+    /// The row says that these are another's, or that somebody raised the term since.
     pub drop: Vec<ShardId>,
     /// Something of ours to take becomes free so much later.
     pub look_in: Option<Span>,
 }
 
-pub fn decide(picture: &Picture, me: ServerId, running: &BTreeSet<ShardId>, terms: &Terms) -> Round {
+/// `running` is what runs here, each under its term.
+pub fn decide(picture: &Picture, me: ServerId, running: &BTreeMap<ShardId, Term>, terms: &Terms) -> Round {
     let (now, grace) = (picture.now, Span::from(terms.grace));
     let members: Vec<Member<ServerId>> = picture
         .servers
@@ -39,11 +40,15 @@ pub fn decide(picture: &Picture, me: ServerId, running: &BTreeSet<ShardId>, term
     let mut round = Round::default();
     for (n, (row, wanted)) in rows.iter().zip(spread(&owners, &members)).enumerate() {
         let shard = ShardId(n as i64);
-        let (runs, held) = (running.contains(&shard), holder(row));
-        if held != Some(me) && runs {
+        let (term, held) = (running.get(&shard), holder(row));
+        // A take-over that was long under way raises the term of what is ours. Agents may have heard of it, and then they
+        // hear us no more; we would learn it with our next commit, whenever that is.
+        let overtaken = term.is_some_and(|term| row.is_some_and(|row| row.term > *term));
+        if term.is_some() && (held != Some(me) || overtaken) {
             round.drop.push(shard);
             continue;
         }
+        let runs = term.is_some();
         match (held, wanted) {
             (Some(holder), Some(next)) if holder == me && next != me => round.give.push((shard, next)),
             (Some(holder), _) if holder == me && !runs => round.take.push(shard),
@@ -75,7 +80,7 @@ pub fn is_living(server: &ServerRow, now: Timestamp, grace: Span) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use model::{Batch, Term};
+    use model::Batch;
 
     const ME: ServerId = ServerId(1);
     const OTHER: ServerId = ServerId(2);
@@ -102,7 +107,7 @@ mod tests {
 
     fn look(now_ms: i64, servers: Vec<ServerRow>, leases: Vec<LeaseRow>, running: &[i64]) -> Round {
         let picture = Picture { now: Timestamp(now_ms * 1_000), shards: 4, servers, leases, revision: 0 };
-        decide(&picture, ME, &running.iter().map(|n| ShardId(*n)).collect(), &Terms::default())
+        decide(&picture, ME, &running.iter().map(|n| (ShardId(*n), Term(1))).collect(), &Terms::default())
     }
 
     fn shards(of: &[i64]) -> Vec<ShardId> {
@@ -137,7 +142,7 @@ mod tests {
             leases: mine,
             revision: 0,
         };
-        let theirs = decide(&picture, OTHER, &BTreeSet::new(), &Terms::default());
+        let theirs = decide(&picture, OTHER, &BTreeMap::new(), &Terms::default());
         assert_eq!(theirs.take, shards(&[]), "it waits to be given");
     }
 
@@ -146,5 +151,12 @@ mod tests {
         let rows = vec![lease(0, Some(OTHER), 4_000), lease(1, Some(ME), 4_000)];
         let round = look(0, vec![server(ME, 4_000), server(OTHER, 4_000)], rows, &[0, 1]);
         assert_eq!(round.drop, shards(&[0]));
+    }
+    #[test]
+    fn what_runs_under_a_term_that_somebody_raised_is_dropped_and_taken_anew() {
+        let raised = LeaseRow { term: Term(2), ..lease(0, Some(ME), 4_000) };
+        let servers = || vec![server(ME, 4_000)];
+        assert_eq!(look(0, servers(), vec![raised.clone()], &[0]).drop, shards(&[0]));
+        assert_eq!(look(0, servers(), vec![raised], &[]).take[0], ShardId(0));
     }
 }

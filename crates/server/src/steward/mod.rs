@@ -5,12 +5,13 @@
 mod identity;
 mod moves;
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
 use cluster::{Tenure, Terms, decide};
-use model::{ServerId, ShardId, Span};
+use model::{ServerId, ShardId, Span, Term};
 use parking_lot::Mutex;
 use store::StoreError;
 use store::leases::{Leases, Picture, ServerRow, Wakes};
@@ -18,7 +19,7 @@ use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 
 use crate::clock::Clock;
-use crate::shard::Shards;
+use crate::shard::{ShardHandle, Shards};
 
 pub(crate) use identity::identify;
 
@@ -87,7 +88,9 @@ impl Steward {
             // What was let go for good would be found not to run, and taken again.
             return Ok(Duration::ZERO);
         }
-        let running: BTreeSet<ShardId> = self.shards.running().into_iter().map(|(shard, _)| shard).collect();
+        let term = |handle: &ShardHandle| Term(handle.progress.term.load(Ordering::Relaxed));
+        let running: BTreeMap<ShardId, Term> =
+            self.shards.running().iter().map(|(shard, handle)| (*shard, term(handle))).collect();
         let mut round = decide(&picture, self.me.id, &running, &self.terms);
         {
             let mut busy = self.busy.lock();

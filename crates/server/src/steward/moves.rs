@@ -13,7 +13,7 @@ impl Steward {
     /// Another has them: what is in memory here is worth nothing.
     pub(super) fn drop_lost(&self, shards: Vec<ShardId>) {
         for shard in shards {
-            tracing::warn!(%shard, "another server has this shard; it is let go");
+            tracing::warn!(%shard, "another server has this shard, or had it meanwhile; it is let go");
             let shards = self.shards.clone();
             self.beside(vec![shard], async move { shards.let_go(shard).await });
         }

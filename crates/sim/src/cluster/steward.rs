@@ -1,7 +1,7 @@
 //! The steward of a simulated server: renews, looks, takes and gives, in the order of the server's own, with the real
 //! `cluster::decide`. Loading, stopping and handing over go on beside it.
 
-use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 
 use cluster::{Round, Stretch, Terms, decide};
@@ -163,7 +163,7 @@ impl Process {
             picture.now += impatience(&self.steward.terms);
         }
         let (me, steward) = (self.steward.id(), &mut self.steward);
-        let running: BTreeSet<ShardId> = self.runs.keys().copied().collect();
+        let running: BTreeMap<ShardId, Term> = self.runs.iter().map(|(shard, run)| (*shard, run.term())).collect();
         let mut round = decide(&picture, me, &running, &steward.terms);
         let stale = bits.mutant == Some(Mutant::StalePicture);
         steward.busy.retain(|_, ended| ended.is_none_or(|ended| ended >= sent && !stale));
