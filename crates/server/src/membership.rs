@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use cluster::{Tenure, Terms};
-use model::{ServerId, Span};
+use model::{ServerId, Span, Timestamp};
 use parking_lot::Mutex;
 use store::leases::{Leases, Picture, ServerRow};
 use store::{Store, StoreError};
@@ -31,6 +31,7 @@ const LEAVE_WITHIN: Duration = Duration::from_secs(2);
 
 pub struct Membership {
     pub me: ServerId,
+    started_at: Timestamp,
     pub(crate) terms: Terms,
     pub(crate) tenure: Arc<Tenure>,
     pub(crate) pictures: Pictures,
@@ -110,6 +111,7 @@ impl Joining {
             let waker = Arc::clone(&waker);
             tokio::task::spawn_blocking(move || waker.lock().wake(None));
         });
+        let started_at = me.started_at;
         let steward = Steward {
             me,
             terms: self.terms,
@@ -136,7 +138,8 @@ impl Joining {
             tokio::time::sleep(Duration::from_millis(5)).await;
         }
         let thread = Mutex::new(Some(thread));
-        let membership = Membership { me: self.me, terms: self.terms, tenure: self.tenure, pictures, moving, thread };
+        let Joining { me, terms, tenure, .. } = self;
+        let membership = Membership { me, started_at, terms, tenure, pictures, moving, thread };
         Ok(Joined { membership, peers, port })
     }
 }
@@ -165,12 +168,13 @@ impl Membership {
         // Whoever renews must have stopped, or it would make itself known again.
         let _ = self.change(|leases| leases.wake(None)).await;
         let thread = self.thread.lock().take();
-        let (me, moving, tenure) = (self.me, Arc::clone(&self.moving), Arc::clone(&self.tenure));
+        let (me, started_at) = (self.me, self.started_at);
+        let (moving, tenure) = (Arc::clone(&self.moving), Arc::clone(&self.tenure));
         let left = tokio::task::spawn_blocking(move || {
             let _ = thread.map(std::thread::JoinHandle::join);
             // A shard that was being loaded when all were let go runs now, and another may have it in a moment.
             tenure.end();
-            moving.lock().leave(me)
+            moving.lock().leave(me, started_at)
         });
         match tokio::time::timeout(LEAVE_WITHIN, left).await {
             Ok(Ok(Ok(()))) => {}

@@ -16,18 +16,20 @@ pub trait Leases: Send {
     /// grace. Answers which.
     fn take(&mut self, me: ServerId, shards: &[ShardId], lease: Span, grace: Span) -> Result<Vec<ShardId>, StoreError>;
 
-    /// Gives shards we hold to the next (or to nobody): its lease begins now. Wakes it.
+    /// Gives shards we hold to the next (or to nobody): its lease begins now. Wakes it. Gives nothing after `by`, by the
+    /// store's clock: whoever heard no answer may have taken them again.
     fn hand_over(
         &mut self,
         me: ServerId,
         to: Option<ServerId>,
         shards: &[ShardId],
         lease: Span,
+        by: Timestamp,
     ) -> Result<(), StoreError>;
 
     /// A server that stops says so: it is no longer among the living, what it still holds is free at once. Wakes the
-    /// others.
-    fn leave(&mut self, me: ServerId) -> Result<(), StoreError>;
+    /// others. Does nothing if it has started again since.
+    fn leave(&mut self, me: ServerId, started_at: Timestamp) -> Result<(), StoreError>;
 
     /// How much of all work a server should have, next to the others. False if there is no such server.
     fn set_weight(&mut self, server: ServerId, weight: u32) -> Result<bool, StoreError>;

@@ -2,12 +2,16 @@
 //! that renews, a few at a time.
 
 use std::sync::Arc;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use cluster::Stretch;
 use model::{ServerId, ShardId, Span};
 
 use super::Steward;
+
+/// A hand-over that arrives later than this is none.
+const HAND_OVER_WITHIN: Span = Span::millis(1_500);
+const LOOK_AGAIN: Duration = Duration::from_millis(50);
 
 impl Steward {
     /// Another has them: what is in memory here is worth nothing.
@@ -45,13 +49,17 @@ impl Steward {
         }
         let all: Vec<ShardId> = given.iter().map(|(shard, _)| *shard).collect();
         let (shards, moving, me) = (self.shards.clone(), Arc::clone(&self.moving), self.me.id);
-        let lease = Span::from(self.terms.lease);
+        let (lease, clock) = (Span::from(self.terms.lease), self.clock.clone());
         self.beside(all, async move {
             for (shard, next) in given {
                 shards.let_go(shard).await;
-                let moving = Arc::clone(&moving);
-                let handed =
-                    tokio::task::spawn_blocking(move || moving.lock().hand_over(me, Some(next), &[shard], lease)).await;
+                let (moving, by) = (Arc::clone(&moving), clock.now() + HAND_OVER_WITHIN);
+                let give = move || moving.lock().hand_over(me, Some(next), &[shard], lease, by);
+                let handed = tokio::task::spawn_blocking(give).await;
+                // What nobody answered may still be done: until it no longer can be, the shard is not touched.
+                while !matches!(handed, Ok(Ok(()))) && clock.now() <= by {
+                    tokio::time::sleep(LOOK_AGAIN).await;
+                }
                 match handed {
                     Ok(Ok(())) => tracing::info!(%shard, to = %next, "a shard was handed over"),
                     // It is still ours by its row: the next round takes it again, or gives it.

@@ -22,8 +22,8 @@ pub(super) enum Ask {
     Ids(ShardId, i64),
     Renew(Box<ServerRow>, Span),
     Take(ServerId, Vec<ShardId>, Span, Span),
-    HandOver(ServerId, ServerId, ShardId, Span),
-    Leave(ServerId),
+    HandOver(ServerId, ServerId, ShardId, Span, Timestamp),
+    Leave(ServerId, Timestamp),
 }
 
 pub(super) type Loaded = (Ownership, Stored, std::ops::Range<i64>);
@@ -35,8 +35,7 @@ pub(super) enum Answer {
     Ids(ShardId, i64, Result<std::ops::Range<i64>, StoreError>),
     Renew(Result<Picture, StoreError>),
     Take(Result<Vec<ShardId>, StoreError>),
-    /// Done or not: the next look at the rows tells.
-    HandOver(ShardId),
+    HandOver(ShardId, Result<(), StoreError>),
     Left,
 }
 
@@ -77,7 +76,7 @@ impl Desk {
 
     pub(super) fn ask(&mut self, asker: Asker, ask: Ask, now: Timestamp, die: &mut Die) {
         let patience = match &ask {
-            Ask::Renew(..) | Ask::Take(..) | Ask::HandOver(..) | Ask::Leave(_) => Span::secs(2),
+            Ask::Renew(..) | Ask::Take(..) | Ask::HandOver(..) | Ask::Leave(..) => Span::secs(2),
             Ask::Commit(_) | Ask::Standing(_) | Ask::Load(_) | Ask::Ids(..) => Span(die.between(1_000_000, 8_000_000)),
         };
         let arrives = now + self.way(die);
@@ -168,12 +167,11 @@ impl Desk {
             Ask::Ids(shard, count) => Answer::Ids(*shard, *count, store.take_ids(Some(*shard), *count)),
             Ask::Renew(row, lease) => Answer::Renew(leases.renew(row, *lease)),
             Ask::Take(me, shards, lease, grace) => Answer::Take(leases.take(*me, shards, *lease, *grace)),
-            Ask::HandOver(me, to, shard, lease) => {
-                let _ = leases.hand_over(*me, Some(*to), &[*shard], *lease);
-                Answer::HandOver(*shard)
+            Ask::HandOver(me, to, shard, lease, by) => {
+                Answer::HandOver(*shard, leases.hand_over(*me, Some(*to), &[*shard], *lease, *by))
             }
-            Ask::Leave(me) => {
-                let _ = leases.leave(*me);
+            Ask::Leave(me, started_at) => {
+                let _ = leases.leave(*me, *started_at);
                 Answer::Left
             }
         })
@@ -231,7 +229,7 @@ fn unknown(ask: &Ask) -> Answer {
         Ask::Ids(shard, count) => Answer::Ids(*shard, *count, lost()),
         Ask::Renew(..) => Answer::Renew(lost()),
         Ask::Take(..) => Answer::Take(lost()),
-        Ask::HandOver(_, _, shard, _) => Answer::HandOver(*shard),
-        Ask::Leave(_) => Answer::Left,
+        Ask::HandOver(_, _, shard, ..) => Answer::HandOver(*shard, lost()),
+        Ask::Leave(..) => Answer::Left,
     }
 }

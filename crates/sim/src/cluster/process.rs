@@ -214,7 +214,7 @@ impl Process {
             if bits.mutant != Some(Mutant::LeavesInHalf) {
                 self.tenure.end();
             }
-            self.ask(Ask::Leave(self.steward.id()), bits);
+            self.ask(Ask::Leave(self.steward.id(), self.steward.started_at()), bits);
         }
     }
 

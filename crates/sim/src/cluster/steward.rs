@@ -19,6 +19,7 @@ use crate::world::soon;
 use server::shard::Outlets;
 
 const TRY_AGAIN: Span = Span::millis(100);
+const HAND_OVER_WITHIN: Span = Span::millis(1_500);
 
 pub(super) struct Steward {
     row: ServerRow,
@@ -46,7 +47,15 @@ enum Stage {
 struct Giving {
     all: Vec<ShardId>,
     left: VecDeque<(ShardId, ServerId)>,
-    handing: bool,
+    handing: Option<Handing>,
+}
+
+#[derive(Clone, Copy)]
+struct Handing {
+    /// By the store's clock it is done by then, or not at all.
+    by: Timestamp,
+    /// Nobody answered.
+    in_doubt: bool,
 }
 
 impl Steward {
@@ -79,6 +88,10 @@ impl Steward {
 
     pub(super) fn id(&self) -> ServerId {
         self.row.id
+    }
+
+    pub(super) fn started_at(&self) -> Timestamp {
+        self.row.started_at
     }
 
     pub(super) fn next(&self) -> Option<Timestamp> {
@@ -125,7 +138,12 @@ impl Process {
         match answer {
             Answer::Renew(renewed) => self.renewed(renewed, bits),
             Answer::Take(taken) => self.taken(taken, bits),
-            Answer::HandOver(shard) => self.handed_over(shard, bits.now),
+            Answer::HandOver(shard, Ok(())) => self.handed_over(shard, bits.now),
+            Answer::HandOver(shard, Err(_)) => {
+                let giving = self.steward.giving.iter_mut();
+                let doubted = giving.filter(|giving| giving.left.front().is_some_and(|(front, _)| *front == shard));
+                doubted.filter_map(|giving| giving.handing.as_mut()).for_each(|handing| handing.in_doubt = true);
+            }
             Answer::Load(shard, loaded) => {
                 self.steward.busy.insert(shard, Some(bits.now));
                 let stretch = self.steward.owning.remove(&shard).expect("it was asked for");
@@ -213,7 +231,7 @@ impl Process {
             self.steward.busy.extend(all.iter().map(|shard| (*shard, None)));
             let left: VecDeque<_> = round.give.into();
             self.runs.get_mut(&left[0].0).into_iter().for_each(|run| run.tell(Told::Stop));
-            self.steward.giving.push(Giving { all, left, handing: false });
+            self.steward.giving.push(Giving { all, left, handing: None });
         }
         let every = Span::from(self.steward.terms.every());
         let wait = round.look_in.map_or(every, |look_in| look_in.min(every));
@@ -233,20 +251,27 @@ impl Process {
         });
         let (me, lease) = (self.steward.id(), self.steward.lease());
         let mut asks = Vec::new();
-        for giving in self.steward.giving.iter_mut().filter(|giving| !giving.handing) {
+        let clock = self.machine.clock(bits.now);
+        for giving in self.steward.giving.iter_mut().filter(|giving| giving.handing.is_none()) {
             if let Some((shard, next)) = giving.left.front().filter(|(shard, _)| !runs.contains_key(shard)) {
-                giving.handing = true;
-                asks.push(Ask::HandOver(me, *next, *shard, lease));
+                let by = clock + HAND_OVER_WITHIN;
+                giving.handing = Some(Handing { by, in_doubt: false });
+                asks.push(Ask::HandOver(me, *next, *shard, lease, by));
             }
         }
         asks.into_iter().for_each(|ask| self.ask(ask, bits));
+        // What can no longer be done was done or was not: the next look at the rows tells.
+        let over = |giving: &&Giving| giving.handing.is_some_and(|handing| handing.in_doubt && handing.by < clock);
+        let over: Vec<ShardId> =
+            self.steward.giving.iter().filter(over).filter_map(|giving| Some(giving.left.front()?.0)).collect();
+        over.into_iter().for_each(|shard| self.handed_over(shard, bits.now));
     }
 
     fn handed_over(&mut self, shard: ShardId, now: Timestamp) {
         let steward = &mut self.steward;
         for giving in steward.giving.iter_mut().filter(|giving| giving.left.front().is_some_and(|(s, _)| *s == shard)) {
             giving.left.pop_front();
-            giving.handing = false;
+            giving.handing = None;
             let next = giving.left.front().and_then(|(shard, _)| self.runs.get_mut(shard));
             next.into_iter().for_each(|run| run.tell(Told::Stop));
             if giving.left.is_empty() {

@@ -117,13 +117,17 @@ pub fn a_shard_is_handed_over(bed: &impl SharedBed) {
     a.renew(&server(A), LONG).unwrap();
     b.renew(&server(B), LONG).unwrap();
     a.take(A, &BOTH, LONG, NONE).unwrap();
-    a.hand_over(A, Some(B), &[ShardId(1)], LONG).unwrap();
+    let renewed = a.renew(&server(A), LONG).unwrap();
+    let by = renewed.now + LONG;
+    a.hand_over(A, Some(B), &[ShardId(1)], LONG, renewed.now - Span(1)).unwrap();
+    assert_eq!(b.take(B, &BOTH, LONG, NONE).unwrap(), [], "it came too late");
+    a.hand_over(A, Some(B), &[ShardId(1)], LONG, by).unwrap();
     assert!(wakes.wait(Duration::from_secs(30)).unwrap(), "the next is woken");
     assert_eq!(b.take(B, &BOTH, LONG, NONE).unwrap(), [ShardId(1)]);
     // Only what is ours can be given, and to nobody means to whoever comes first.
-    b.hand_over(B, Some(B), &BOTH, LONG).unwrap();
+    b.hand_over(B, Some(B), &BOTH, LONG, by).unwrap();
     assert_eq!(holders(&a.renew(&server(A), LONG).unwrap()), [Some(A), Some(B)]);
-    a.hand_over(A, None, &BOTH, LONG).unwrap();
+    a.hand_over(A, None, &BOTH, LONG, by).unwrap();
     assert_eq!(holders(&a.renew(&server(A), LONG).unwrap()), [None, Some(B)]);
     assert_eq!(b.take(B, &BOTH, LONG, LONG).unwrap(), BOTH);
 }
@@ -135,7 +139,10 @@ pub fn a_server_that_leaves_frees_what_it_held(bed: &impl SharedBed) {
     b.renew(&server(B), LONG).unwrap();
     a.take(A, &BOTH, LONG, NONE).unwrap();
     assert!(!b.forget(A).unwrap(), "it lives");
-    a.leave(A).unwrap();
+    let started_at = server(A).started_at;
+    a.leave(A, started_at - Span(1)).unwrap();
+    assert!(b.take(B, &BOTH, LONG, NONE).unwrap().is_empty(), "it has started again since");
+    a.leave(A, started_at).unwrap();
     assert!(wakes.wait(Duration::from_secs(30)).unwrap(), "the others are woken");
     assert!(!own.wait(Duration::ZERO).unwrap());
     bed.pass();

@@ -132,8 +132,12 @@ impl Leases for MemoryLeases {
         to: Option<ServerId>,
         shards: &[ShardId],
         lease: Span,
+        by: Timestamp,
     ) -> Result<(), StoreError> {
         self.with(|inner| {
+            if inner.books.now > by {
+                return;
+            }
             let until = inner.books.now + if to.is_some() { lease } else { Span(0) };
             for shard in shards {
                 if let Some(held) = inner.books.held.get_mut(shard).filter(|held| held.0 == Some(me)) {
@@ -145,12 +149,12 @@ impl Leases for MemoryLeases {
         Ok(())
     }
 
-    fn leave(&mut self, me: ServerId) -> Result<(), StoreError> {
+    fn leave(&mut self, me: ServerId, started_at: Timestamp) -> Result<(), StoreError> {
         self.with(|inner| {
             let now = inner.books.now;
-            if let Some(row) = inner.books.servers.get_mut(&me) {
-                row.until = now;
-            }
+            let row = inner.books.servers.get_mut(&me).filter(|row| row.started_at == started_at);
+            let Some(row) = row else { return };
+            row.until = now;
             for held in inner.books.held.values_mut().filter(|held| held.0 == Some(me)) {
                 *held = (None, now);
             }

@@ -131,15 +131,16 @@ impl Leases for PgLeases {
         to: Option<ServerId>,
         shards: &[ShardId],
         lease: Span,
+        by: Timestamp,
     ) -> Result<(), StoreError> {
         let given = numbers(shards);
         let to = to.map(|to| to.0);
-        self.call(async |conn: &Conn| conn.query(sql::HAND_OVER, &[&me.0, &given, &to, &lease.0]).await)?;
+        self.call(async |conn: &Conn| conn.query(sql::HAND_OVER, &[&me.0, &given, &to, &lease.0, &by.0]).await)?;
         Ok(())
     }
 
-    fn leave(&mut self, me: ServerId) -> Result<(), StoreError> {
-        self.call(async |conn: &Conn| conn.query(sql::LEAVE, &[&me.0]).await)?;
+    fn leave(&mut self, me: ServerId, started_at: Timestamp) -> Result<(), StoreError> {
+        self.call(async |conn: &Conn| conn.query(sql::LEAVE, &[&me.0, &started_at.0]).await)?;
         Ok(())
     }
 

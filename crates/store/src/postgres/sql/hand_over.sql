@@ -1,6 +1,9 @@
--- hand_over.sql: what we hold is the next one's, or nobody's.
+-- hand_over.sql: what we hold is the next one's, or nobody's; not if this arrives too late.
 with mine as (
-    select shard from lease where server = $1 and shard = any($2::int8[]) order by shard for update
+    select shard from lease
+    where server = $1 and shard = any($2::int8[])
+        and (extract(epoch from clock_timestamp()) * 1000000)::int8 <= $5::int8
+    order by shard for update
 ), given as (
     update lease l set
         server = $3::int8,

@@ -1,8 +1,10 @@
--- leave.sql: a server stops; what it holds is free, and the others are woken.
+-- leave.sql: a server stops; what it holds is free, and the others are woken. One that has started again since stays.
 with gone as (
-    update server set until = (extract(epoch from clock_timestamp()) * 1000000)::int8 where id = $1
+    update server set until = (extract(epoch from clock_timestamp()) * 1000000)::int8
+    where id = $1 and started_at = $2
+    returning id
 ), mine as (
-    select shard from lease where server = $1 order by shard for update
+    select l.shard from lease l join gone on l.server = gone.id order by l.shard for update of l
 ), freed as (
     update lease l set server = null, until = (extract(epoch from clock_timestamp()) * 1000000)::int8
     from mine where l.shard = mine.shard and l.server = $1
