@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use model::{AgentId, Load, ShardId, Term, Timestamp, VersionId};
 use parking_lot::Mutex;
@@ -29,6 +30,9 @@ pub enum Word {
 #[derive(Clone, Default)]
 pub struct Switchboard {
     lines: Arc<Mutex<BTreeMap<AgentId, Line>>>,
+    /// Of all streams so far. None has the number of one before it, even if nobody was connected meanwhile: what was said
+    /// over that one may not have been heard yet.
+    serials: Arc<AtomicU64>,
     terms: Arc<Mutex<BTreeMap<ShardId, Term>>>,
     /// Where agents find all servers of the cluster.
     servers: Arc<Mutex<Vec<String>>>,
@@ -85,7 +89,7 @@ impl Switchboard {
     pub fn connect(&self, agent: AgentId, now: Timestamp) -> (u64, mpsc::UnboundedReceiver<Word>) {
         let (words, received) = mpsc::unbounded_channel();
         let mut lines = self.lines.lock();
-        let serial = lines.get(&agent).map_or(1, |line| line.serial + 1);
+        let serial = self.serials.fetch_add(1, Ordering::Relaxed) + 1;
         let line = Line { serial, words, open: BTreeSet::new(), since: now, load: Load::default(), beat_at: None };
         if let Some(earlier) = lines.insert(agent, line) {
             let _ = earlier.words.send(Word::Close { reason: "a newer stream of this agent took over" });
@@ -153,7 +157,7 @@ impl Outlets for Switchboard {
     fn open(&self, shard: ShardId, agent: AgentId, serial: u64) -> bool {
         let mut lines = self.lines.lock();
         let line = lines.get_mut(&agent).filter(|line| line.serial == serial);
-        line.map(|line| line.open.insert(shard)).is_some()
+        line.is_some_and(|line| line.open.insert(shard))
     }
 
     fn prepare(&self, agent: AgentId, versions: Vec<VersionId>) {
@@ -164,7 +168,8 @@ impl Outlets for Switchboard {
 
     fn greet_all(&self, seat: Seat) {
         self.terms.lock().insert(seat.shard, seat.term);
-        for line in self.lines.lock().values() {
+        for line in self.lines.lock().values_mut() {
+            line.open.remove(&seat.shard);
             let _ = line.words.send(Word::Greet(seat));
         }
     }
@@ -207,6 +212,29 @@ mod tests {
         assert_eq!(orders(&mut new), [0, 1]);
         board.deliver(Seat { shard: ShardId(4), ..seat }, agent, parcel());
         assert_eq!(orders(&mut new), [0], "another shard has heard nothing yet");
+        assert!(board.disconnect(agent, second));
+        let (third, _) = board.connect(agent, now);
+        assert!(!board.open(shard, agent, first) && !board.open(shard, agent, second), "the word of a stream before");
+        assert!(board.open(shard, agent, third));
+    }
+
+    /// A shard is greeted for again when it was loaded again, and an agent that is greeted twice answers twice. What it said
+    /// before an order reached it is no word about that order.
+    #[test]
+    fn a_greeting_is_answered_once_and_orders_wait_for_that() {
+        let (board, agent) = (Switchboard::default(), AgentId(1));
+        let seat = Seat { shard: ShardId(3), term: Term(1) };
+        let parcel = || Parcel { orders: vec![order(agent)], ..Parcel::default() };
+        let (serial, mut words) = board.connect(agent, Timestamp(0));
+        board.greet_all(seat);
+        assert!(board.open(seat.shard, agent, serial));
+        assert!(!board.open(seat.shard, agent, serial), "orders may be under way since the first answer");
+        board.deliver(seat, agent, parcel());
+        board.greet_all(Seat { term: Term(2), ..seat });
+        board.deliver(seat, agent, parcel());
+        assert!(board.open(seat.shard, agent, serial));
+        board.deliver(seat, agent, parcel());
+        assert_eq!(orders(&mut words), [1, 0, 1]);
     }
 
     fn order(agent: AgentId) -> engine::Order {

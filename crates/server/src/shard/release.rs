@@ -39,7 +39,8 @@ pub trait Outlets: Send + Sync {
     /// Orders of these versions will go there soon; whatever helps may be done ahead.
     fn prepare(&self, _agent: AgentId, _versions: Vec<VersionId>) {}
     /// The shard is about to hear what an agent holds, over this stream of it: orders may follow. False: a newer stream
-    /// took its place, and will say it again.
+    /// took its place, and will say it again; or it was said already, and orders may have followed that it knew nothing
+    /// of yet.
     fn open(&self, _shard: ShardId, _agent: AgentId, _serial: u64) -> bool {
         true
     }
