@@ -81,6 +81,35 @@ def test_it_goes_on_where_it_stood(embedded, database):
     assert duly.verify()["ok"]
 
 
+def test_what_is_held_stays_held_and_followers_follow(embedded, database):
+    duly, flag = embedded, embedded.root / "go"
+    wait = f'sh: "while [ ! -e {flag} ]; do sleep 0.1; done"'
+    followers = [f"follower-{n}" for n in range(8)]
+    duly.apply("\n---\n".join([f"job: holder\nmutex: [gate]\n{wait}", 'job: waiter\nmutex: [gate]\nsh: "true"', f"job: leader\n{wait}",
+                              *(f'job: {name}\nafter: leader\nsh: "true"' for name in followers)]))
+    holder, leader = duly.trigger("holder"), duly.trigger("leader")
+    duly.wait_state(holder, "running")
+    duly.wait_state(leader, "running")
+    waiter = duly.trigger("waiter")
+
+    def gate():
+        [line] = [one["line"] for one in duly.json("resource", "list")["items"] if one["name"] == "gate"]
+        return [(ticket["instance"], ticket["held"]) for ticket in line]
+    eventually(lambda: gate() == [(holder, True), (waiter, False)], "one holds it and one waits")
+    assert duly.stop_politely() == 0
+    assert migrate(duly, database).returncode == 0
+    duly.env["DULY_STORE"] = database.address
+    duly.up()
+    assert gate() == [(holder, True), (waiter, False)]
+    flag.touch()
+    for instance in (holder, leader, waiter):
+        assert duly.ended(instance)["state"] == "succeeded"
+    eventually(lambda: all(duly.instances(name, state="succeeded") for name in followers), "each follower has followed")
+    eventually(lambda: gate() == [], "nobody holds it")
+    assert all(len(duly.instances(name)) == 1 for name in followers), "and no more than once"
+    assert duly.verify()["ok"]
+
+
 def test_a_store_that_is_in_use_is_not_written_over(embedded, database, tmp_path):
     (tmp_path / "other").mkdir()
     other = Duly(tmp_path / "other", env={"DULY_STORE": database.address})

@@ -19,7 +19,7 @@ fn migrate(options: &MigrateStoreOptions) -> Result<(), anyhow::Error> {
         anyhow::bail!("there is no data directory {}", options.from.display());
     }
     let _nobody_else = server::own_directory(&options.from)?;
-    let moved = store::migrate_store(&options.from, address)?;
+    let moved = store::migrate_store(&options.from, address, &follows)?;
     for (table, rows) in moved.tables.iter().filter(|(_, rows)| *rows > 0) {
         println!("{rows:>12}  {table}");
     }
@@ -30,4 +30,9 @@ fn migrate(options: &MigrateStoreOptions) -> Result<(), anyhow::Error> {
     println!("the embedded store is kept as {}; remove it when all is well", moved.aside);
     println!("start the server as before, with --store and the same data directory: task output stays in it");
     Ok(())
+}
+
+/// A rule that cannot be read is found by the server that loads it.
+fn follows(rule: &[u8]) -> Vec<model::Follow> {
+    wire::rule::decode(rule).map(|rule| rule.trigger.follows).unwrap_or_default()
 }

@@ -31,7 +31,7 @@ use model::{
 };
 
 pub use leases::{LeaseRow, Leases, Picture, ServerRow, Wakes};
-pub use migrate_store::{Moved, migrate_store};
+pub use migrate_store::{Follows, Moved, migrate_store};
 pub use read::Reads;
 
 /// The writing side. One value per lane; a shard is only ever written through one of them.

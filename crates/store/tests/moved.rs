@@ -8,7 +8,8 @@ use duly_store::postgres::{Options, PgStore};
 use duly_store::read::{InstanceFilter, JobFilter, NoteFilter};
 use duly_store::sqlite::{FILE, SqliteStore};
 use duly_store::{Reads, Store, StoreError, migrate_store};
-use engine::change::{Change, Claim, ClaimName, Created, Fate, Gap, Note, NoteKind, Row};
+use engine::TicketId;
+use engine::change::{Change, Claim, ClaimName, Created, Draw, Fate, Gap, Note, NoteKind, Row};
 use model::*;
 
 #[path = "support/cluster.rs"]
@@ -115,6 +116,12 @@ fn fill(data: &Path) -> Vec<JobId> {
     jobs
 }
 
+/// By the words of its rule a job follows the one with the number in it.
+fn follows(rule: &[u8]) -> Vec<Follow> {
+    let leader = std::str::from_utf8(rule).ok().and_then(|text| text.strip_prefix("follows ")?.parse().ok());
+    leader.map(|job| Follow { job: JobId(job), on: On::Failure, each: false }).into_iter().collect()
+}
+
 fn everything(reads: &dyn Reads) -> (Vec<JobRecord>, Vec<Instance>, String) {
     let jobs = reads.jobs(&JobFilter { limit: 1_000, ..Default::default() }, soon()).unwrap();
     let runs = reads.instances(&InstanceFilter { limit: 5_000, ..Default::default() }, soon()).unwrap();
@@ -146,7 +153,7 @@ fn a_moved_store_is_what_it_was() {
         run.why = run.why.as_ref().map(|why| why.replace('\0', "\u{fffd}"));
     }
 
-    let moved = migrate_store(dir.path(), &database.address).unwrap();
+    let moved = migrate_store(dir.path(), &database.address, &follows).unwrap();
     let of = |table: &str| moved.tables.iter().find(|(name, _)| name == table).unwrap().1;
     assert_eq!((of("job"), of("instance"), of("person"), moved.days), (200, 600, 1, 3));
     assert_eq!(moved.open, 67);
@@ -181,16 +188,111 @@ fn a_moved_store_is_what_it_was() {
     assert!(store.take_aliases(1).unwrap().start >= 1);
 }
 
+/// What is held stays held, who waits keeps its place, and whoever follows is known where the job is that it follows.
+#[test]
+fn lines_and_followers_go_with_their_jobs() {
+    let (dir, database) = (tempfile::tempdir().unwrap(), Database::fresh());
+    let jobs = fill(dir.path());
+    let mut owner = Owner::new(SqliteStore::open(dir.path(), &Default::default()).unwrap());
+    let need = |name: &str, kind, units| Need { kind, name: name.into(), units };
+    let (gate, seats) = (need("gate", ResourceKind::Mutex, 1), |units| need("seat", ResourceKind::Counted, units));
+    let draw = |n: usize, needs: &[Need]| {
+        let (ticket, instance, at) = (TicketId(n as i64), InstanceId(n as i64), Timestamp(n as i64));
+        Change::Drawn(Box::new(Draw { ticket, tenant: TenantId(1), job: jobs[n], instance, needs: needs.to_vec(), at }))
+    };
+    let of = |need: &Need| need.of(TenantId(1));
+    let rule = owner.store.intern(&[format!("follows {}", jobs[0].0).into_bytes()]).unwrap()[0];
+    let reads = owner.store.reads().unwrap();
+    let record = |at: usize| reads.jobs(&JobFilter { limit: 1_000, ..Default::default() }, soon()).unwrap()[at].clone();
+    let ids = owner.store.take_ids(Some(ShardId(0)), 100).unwrap();
+    let version = |at: usize| VersionId(ids.start + at as i64);
+    let fans: Vec<JobRecord> =
+        (10..40).map(|at| JobRecord { rule, version: version(at), since: Timestamp(9), ..record(at) }).collect();
+    let mut changes = vec![
+        Change::ResourcePut { name: of(&seats(0)), units: 3 },
+        draw(1, &[gate.clone(), seats(1)]),
+        draw(2, std::slice::from_ref(&gate)),
+        draw(3, &[seats(3)]),
+        draw(4, &[gate.clone(), seats(1)]),
+    ];
+    changes.extend(fans.iter().cloned().map(|fan| Change::JobPut(Box::new(fan))));
+    let commit =
+        engine::Commit { next_id: ids.end, horizon: reads.horizon(soon()).unwrap(), ..owner.commit_of(changes) };
+    owner.store.commit(&commit).unwrap();
+    let line = |reads: &dyn Reads, need: &Need| {
+        let line = reads.line(&of(need), 9, soon()).unwrap();
+        line.iter().map(|t| (t.instance.0, t.units, t.held, t.at, t.job)).collect::<Vec<_>>()
+    };
+    let before = [&gate, &seats(0)].map(|need| line(&reads, need));
+    assert_eq!(
+        before[0].iter().map(|(n, _, held, ..)| (*n, *held)).collect::<Vec<_>>(),
+        [(1, true), (2, false), (4, false)]
+    );
+    drop((owner, reads));
+    migrate_store(dir.path(), &database.address, &follows).unwrap();
+
+    let mut store = PgStore::open(&database.address, &Options::default()).unwrap();
+    let reads = store.reads().unwrap();
+    assert_eq!([&gate, &seats(0)].map(|need| line(&reads, need)), before);
+    let home = shard_of(jobs[0], 64);
+    let (mut held, mut known) = (Vec::new(), Vec::new());
+    let mut terms = std::collections::BTreeMap::new();
+    for shard in (0..64).map(ShardId) {
+        terms.insert(shard, store.take_over(shard).unwrap().term);
+        let loaded = store.load(shard).unwrap();
+        held.extend(loaded.tickets.iter().map(|ticket| (ticket.instance.0, shard, ticket.held)));
+        known.extend(loaded.followers.iter().map(|(job, follower, ends)| (shard, *job, *follower, *ends)));
+    }
+    held.sort_unstable();
+    let ours: Vec<_> = (1..5).map(|n| shard_of(jobs[n], 64)).collect();
+    let expected = [
+        (1, ours[0], true),
+        (1, ours[0], true),
+        (2, ours[1], false),
+        (3, ours[2], false),
+        (4, ours[3], false),
+        (4, ours[3], false),
+    ];
+    assert_eq!(held, expected, "each in the shard of its job");
+    let ends = engine::Ends::of(&follows(format!("follows {}", jobs[0].0).as_bytes()), jobs[0]);
+    let mut fans: Vec<_> =
+        fans.iter().filter(|fan| shard_of(fan.id, 64) != home).map(|fan| (home, jobs[0], fan.id, ends)).collect();
+    fans.sort_by_key(|fan| fan.2);
+    known.sort_by_key(|fan| fan.2);
+    assert!(fans.len() > 20);
+    assert_eq!(known, fans, "each at the shard of the one it follows");
+
+    // The line goes on where it stood.
+    let draw = Draw {
+        ticket: TicketId(1),
+        tenant: TenantId(1),
+        job: jobs[1],
+        instance: InstanceId(1),
+        needs: vec![gate.clone(), seats(1)],
+        at: Timestamp(1),
+    };
+    let commit = engine::Commit {
+        shard: ours[0],
+        term: terms[&ours[0]],
+        batch: Batch(1),
+        changes: vec![Change::Returned(Box::new(draw))],
+        ..commit
+    };
+    store.commit(&commit).unwrap();
+    assert!(line(&reads, &gate)[0].0 == 2 && line(&reads, &gate)[0].2, "{:?}", line(&reads, &gate));
+    assert!(line(&reads, &seats(0))[0].0 == 3 && line(&reads, &seats(0))[0].2);
+}
+
 #[test]
 fn only_an_empty_store_is_filled() {
     let (dir, database) = (tempfile::tempdir().unwrap(), Database::fresh());
     fill(dir.path());
     let mut used = PgStore::open(&database.address, &Options::default()).unwrap();
     used.take_over(ShardId(3)).unwrap();
-    let refused = migrate_store(dir.path(), &database.address).unwrap_err();
+    let refused = migrate_store(dir.path(), &database.address, &follows).unwrap_err();
     assert!(matches!(&refused, StoreError::Failed(why) if why.contains("not empty")), "{refused}");
     assert!(dir.path().join(FILE).exists(), "it stays where it is");
-    let nothing = migrate_store(&dir.path().join("nowhere"), &database.address).unwrap_err().to_string();
+    let nothing = migrate_store(&dir.path().join("nowhere"), &database.address, &follows).unwrap_err().to_string();
     assert!(nothing.contains("no embedded store"), "{nothing}");
 }
 
@@ -204,7 +306,7 @@ fn a_move_that_was_cut_short_is_begun_again() {
     database.run(
         "create trigger stop before insert on duly.day for each row when (new.day > 20001) execute function stop()",
     );
-    let cut = migrate_store(dir.path(), &database.address).unwrap_err();
+    let cut = migrate_store(dir.path(), &database.address, &follows).unwrap_err();
     assert!(cut.to_string().contains("no more"), "{cut}");
     let refused =
         PgStore::open(&database.address, &Options::default()).err().expect("half a store is none").to_string();
@@ -212,15 +314,15 @@ fn a_move_that_was_cut_short_is_begun_again() {
 
     let elsewhere = tempfile::tempdir().unwrap();
     fill(elsewhere.path());
-    let other = migrate_store(elsewhere.path(), &database.address).unwrap_err().to_string();
+    let other = migrate_store(elsewhere.path(), &database.address, &follows).unwrap_err().to_string();
     assert!(other.contains("not empty"), "another's copy is not ours to throw away: {other}");
 
-    let moved = migrate_store(dir.path(), &database.address).unwrap();
+    let moved = migrate_store(dir.path(), &database.address, &follows).unwrap();
     assert_eq!(moved.open, 67);
     let reads = PgStore::open(&database.address, &Options::default()).unwrap().reads().unwrap();
     assert_eq!(reads.jobs(&JobFilter { limit: 1_000, ..Default::default() }, soon()).unwrap().len(), 200);
 
     // The last step, once more: whole there, and still here.
     std::fs::rename(&moved.aside, dir.path().join(FILE)).unwrap();
-    assert_eq!(migrate_store(dir.path(), &database.address).unwrap().aside, moved.aside);
+    assert_eq!(migrate_store(dir.path(), &database.address, &follows).unwrap().aside, moved.aside);
 }

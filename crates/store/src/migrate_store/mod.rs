@@ -4,9 +4,11 @@
 
 mod tables;
 
+use std::collections::BTreeSet;
 use std::path::Path;
 
-use model::{JobId, shard_of};
+use engine::Ends;
+use model::{Follow, JobId, shard_of};
 
 use crate::StoreError;
 use crate::postgres::{Begun, PgCopy};
@@ -30,25 +32,34 @@ pub struct Moved {
     pub aside: String,
 }
 
+/// Whom a job follows, by its rule as it is kept. Jobs that were in one shard are in many from now on, and each must know
+/// who follows it from elsewhere before the first of them ends.
+pub type Follows<'a> = &'a dyn Fn(&[u8]) -> Vec<Follow>;
+
 /// Nobody else may use the data directory meanwhile: the caller holds its lock.
-pub fn migrate_store(data_dir: &Path, address: &str) -> Result<Moved, StoreError> {
+pub fn migrate_store(data_dir: &Path, address: &str, follows: Follows) -> Result<Moved, StoreError> {
     let source = Source::open(data_dir)?;
     let origin = source.installation()?;
     let (mut copy, begun) = PgCopy::begin(address, &origin)?;
     let mut moved = Moved { shards: copy.shards(), ..Moved::default() };
     if begun == Begun::Anew {
-        fill(&source, &mut copy, &mut moved)?;
+        fill(&source, &mut copy, follows, &mut moved)?;
         copy.finish(&origin)?;
     }
     moved.aside = source.put_aside()?;
     Ok(moved)
 }
 
-fn fill(source: &Source, copy: &mut PgCopy, moved: &mut Moved) -> Result<(), StoreError> {
+fn fill(source: &Source, copy: &mut PgCopy, follows: Follows, moved: &mut Moved) -> Result<(), StoreError> {
     let (days, all, instances) = (source.days()?, tables::all(), tables::instances());
     for table in &all {
         let rows = move_table(source, copy, table, None)?;
         moved.tables.push((table.name.into(), rows));
+    }
+    let mut after = 0;
+    while let Some((last, rules)) = copy.rules_after(after)? {
+        after = last;
+        copy.put_followers(&followers(&rules, follows, copy.shards()))?;
     }
     let mut count = 0;
     for day in &days {
@@ -70,6 +81,22 @@ fn fill(source: &Source, copy: &mut PgCopy, moved: &mut Moved) -> Result<(), Sto
         return Err(different("instance", &format!("{open} are open here and {} there", moved.open)));
     }
     Ok(())
+}
+
+/// `job, follower, shard of the job, ends`, of those whose shards are not the same.
+fn followers(rules: &[(JobId, Vec<u8>)], follows: Follows, shards: i64) -> Vec<[i64; 4]> {
+    let mut rows = Vec::new();
+    for (follower, rule) in rules {
+        let follows = follows(rule);
+        let leaders: BTreeSet<JobId> = follows.iter().map(|follow| follow.job).collect();
+        for job in leaders {
+            let shard = shard_of(job, shards);
+            if shard != shard_of(*follower, shards) {
+                rows.push([job.0, follower.0, shard.0, Ends::of(&follows, job).0.into()]);
+            }
+        }
+    }
+    rows
 }
 
 fn move_table(source: &Source, copy: &mut PgCopy, table: &Table, day: Option<i64>) -> Result<u64, StoreError> {

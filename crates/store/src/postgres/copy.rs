@@ -4,7 +4,7 @@
 use std::time::Duration;
 
 use futures::future::join;
-use model::Term;
+use model::{JobId, Term};
 use tokio_postgres::Row;
 
 use super::address::Door;
@@ -126,6 +126,29 @@ impl PgCopy {
             conn.execute(&blocks, &[&day]).await?;
             conn.execute(&open, &[&day]).await?;
             conn.batch(&format!("analyze {name}")).await
+        })
+    }
+
+    /// Jobs with their rules, some of them at a time, and the last of them; none at the end.
+    #[expect(clippy::type_complexity, reason = "said once")]
+    pub(crate) fn rules_after(&mut self, job: i64) -> Result<Option<(i64, Vec<(JobId, Vec<u8>)>)>, StoreError> {
+        let text = "select j.id, c.body from job j join content c on c.id = j.rule
+            where j.id > $1 and j.removed_at is null order by j.id limit 2000";
+        let rows = self.run(async |conn: &Conn| conn.query(text, &[&job]).await)?;
+        let rules: Vec<_> = rows.iter().map(|row| (JobId(row.get(0)), row.get(1))).collect();
+        Ok(rules.last().map(|(job, _)| job.0).map(|last| (last, rules)))
+    }
+
+    /// `job, follower, shard, ends`; of a leader that is gone nobody hears.
+    pub(crate) fn put_followers(&mut self, rows: &[[i64; 4]]) -> Result<(), StoreError> {
+        let text = "insert into follower (job, follower, shard, ends)
+            select r.job, r.follower, r.shard, r.ends
+            from unnest($1::int8[], $2::int8[], $3::int8[], $4::int8[]) as r(job, follower, shard, ends)
+            join job j on j.id = r.job and j.removed_at is null";
+        let column = |at: usize| rows.iter().map(|row| row[at]).collect::<Vec<_>>();
+        let columns = [column(0), column(1), column(2), column(3)];
+        self.run(async |conn: &Conn| {
+            conn.execute(text, &[&columns[0], &columns[1], &columns[2], &columns[3]]).await.map(drop)
         })
     }
 
