@@ -2,7 +2,7 @@
 //! acknowledged; and at the end it holds the ledger against the plan.
 
 use engine::change::{Change, Commit};
-use model::{AttemptId, InstanceId, JobId, Overlap, ShardId, Term, Timestamp, Verdict};
+use model::{AttemptId, InstanceId, JobId, Overlap, ResourceName, ShardId, Term, Timestamp, Verdict};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 /// What a task really did, whatever anybody believes.
@@ -19,6 +19,10 @@ pub struct Checker {
     job_of: FxHashMap<AttemptId, JobId>,
     running: FxHashMap<JobId, u32>,
     allowed: FxHashMap<JobId, u32>,
+    /// What each job needs of what is shared, how much there is, and how much is in use.
+    needs: FxHashMap<JobId, Vec<(ResourceName, u32)>>,
+    units: FxHashMap<ResourceName, u32>,
+    in_use: FxHashMap<ResourceName, u32>,
     settled: FxHashSet<AttemptId>,
     ended_instances: FxHashSet<InstanceId>,
     /// Attempts that are on disk.
@@ -42,6 +46,10 @@ pub enum Promise {
     TrueResults,
     /// Exclusive means exclusive.
     Exclusive,
+    /// Of what is shared no more is in use than there is.
+    Shared,
+    /// Whoever has ended holds nothing.
+    GivenBack,
     DurableBeforeSent,
     DurableBeforeAcknowledged,
     /// Nobody decides for a shard once another has begun to.
@@ -86,6 +94,15 @@ impl Checker {
         // A broadcast runs everywhere at once by design.
         let most = if rule.pool.route == model::Route::Broadcast { u32::MAX } else { most };
         self.allowed.insert(id, most);
+        if rule.pool.route != model::Route::Broadcast {
+            let tenant = model::TenantId::DEFAULT;
+            self.needs.insert(id, rule.needs.iter().map(|need| (need.of(tenant), need.units)).collect());
+        }
+    }
+
+    /// So many units of it; of a mutex there is one.
+    pub fn there_are(&mut self, of: ResourceName, units: u32) {
+        self.units.insert(of, units);
     }
 
     /// A task began for real.
@@ -103,6 +120,14 @@ impl Checker {
         let most = self.allowed.get(&job).copied().unwrap_or(u32::MAX);
         if *running > most {
             return broken(Promise::Exclusive, format!("{running} tasks of job {job} run at once, {most} may"));
+        }
+        for (of, units) in self.needs.get(&job).into_iter().flatten() {
+            let (used, most) = (self.in_use.entry(of.clone()).or_default(), self.units.get(of).copied().unwrap_or(1));
+            *used += units;
+            if *used > most {
+                let what = format!("attempt {attempt} of job {job} uses {units} of {}: {used} of {most}", of.name);
+                return broken(Promise::Shared, what);
+            }
         }
         Ok(())
     }
@@ -122,6 +147,9 @@ impl Checker {
         if std::mem::take(&mut truth.running) {
             let job = self.job_of[&attempt];
             *self.running.get_mut(&job).expect("it was counted") -= 1;
+            for (of, units) in self.needs.get(&job).into_iter().flatten() {
+                *self.in_use.get_mut(of).expect("it was counted") -= units;
+            }
         }
         truth.ended = true;
     }

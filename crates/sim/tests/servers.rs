@@ -27,14 +27,25 @@ fn ring_three_servers_that_lose_each_other() {
     println!("{fires} fires, {takeovers} take-overs");
 }
 
+#[test]
+fn jobs_that_share_have_their_turn_whatever_happens() {
+    for seed in seeds(40) {
+        run(Scenario::sharing(seed)).unwrap_or_else(|failure| panic!("{failure}"));
+    }
+}
+
 /// The checker must notice each planted bug within a few histories, or it proves nothing.
 fn is_caught(mutant: Mutant, broken: &[Promise]) {
     is_caught_among(Misfortunes::usual(), mutant, broken);
 }
 
 fn is_caught_among(misfortunes: Misfortunes, mutant: Mutant, broken: &[Promise]) {
+    is_caught_in(|seed| Scenario { misfortunes, ..Scenario::ring_three(seed) }, mutant, broken);
+}
+
+fn is_caught_in(scenario: impl Fn(u64) -> Scenario, mutant: Mutant, broken: &[Promise]) {
     for seed in 1..=200 {
-        if let Err(failure) = run(Scenario { mutant: Some(mutant), misfortunes, ..Scenario::ring_three(seed) }) {
+        if let Err(failure) = run(Scenario { mutant: Some(mutant), ..scenario(seed) }) {
             println!("{failure}");
             let promise = failure.broken.promise;
             assert!(broken.contains(&promise), "{mutant:?} broke another promise than expected: {failure}");
@@ -118,4 +129,21 @@ fn an_agent_that_ignores_terms_is_caught() {
 #[test]
 fn an_agent_that_takes_orders_at_any_time_is_caught() {
     is_caught(Mutant::LateOrderAccepted, &WITHOUT_A_FENCE);
+}
+
+/// A person's stop was the one way out on which nothing was given back: those behind waited for ever.
+#[test]
+fn what_is_not_given_back_is_noticed() {
+    is_caught_in(Scenario::sharing, Mutant::ReturnForgotten, &[Promise::ComesToItsEnd, Promise::GivenBack]);
+}
+
+/// Given back when the stop is asked for, not when the task has ended.
+#[test]
+fn what_is_given_back_while_it_is_used_is_noticed() {
+    is_caught_in(Scenario::sharing, Mutant::ReturnedWhenAsked, &[Promise::Shared]);
+}
+
+#[test]
+fn a_line_that_lets_everybody_in_is_noticed() {
+    is_caught_in(Scenario::sharing, Mutant::LetInWithout, &[Promise::Shared]);
 }

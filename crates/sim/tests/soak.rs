@@ -31,7 +31,10 @@ fn ten_thousand_fresh_histories_of_several_servers() {
     let start = fresh();
     let (mut fires, mut takeovers) = (0, 0);
     for n in 0..count(10_000) {
-        match cluster::run(cluster::Scenario::ring_three(start.wrapping_add(n))) {
+        let seed = start.wrapping_add(n);
+        let sharing = n % 4 == 3;
+        let scenario = if sharing { cluster::Scenario::sharing(seed) } else { cluster::Scenario::ring_three(seed) };
+        match cluster::run(scenario) {
             Ok(outcome) => (fires, takeovers) = (fires + outcome.fires, takeovers + outcome.takeovers),
             Err(failure) => panic!("{failure}"),
         }

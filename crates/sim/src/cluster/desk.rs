@@ -4,15 +4,21 @@
 use std::sync::Arc;
 
 use engine::{Answer as Reply, Commit};
-use model::{ServerId, ShardId, Span, Timestamp};
+use model::{ServerId, ShardId, Span, Term, Timestamp};
 use store::leases::{Leases, Picture, ServerRow};
 use store::memory::MemoryStore;
-use store::{CommitError, Ownership, Standing, Store, StoreError, Stored};
+use store::read::Letter;
+use store::{CommitError, Ownership, Reads, Standing, Store, StoreError, Stored};
 
 use super::Mutant;
 use super::network::{Cuts, Place};
+use super::sharing::Meddler;
 use crate::checker::{Broken, Checker, Promise};
 use crate::die::Die;
+use crate::world::soon;
+
+/// Letters read at once: few, so that there are more.
+const LETTERS_MAX: usize = 3;
 
 #[derive(Clone)]
 pub(super) enum Ask {
@@ -23,6 +29,8 @@ pub(super) enum Ask {
     Renew(Box<ServerRow>, Span),
     Take(ServerId, Vec<ShardId>, Span, Span),
     HandOver(ServerId, ServerId, ShardId, Span, Timestamp),
+    /// What was told to shards, under the terms they had.
+    Letters(Vec<(ShardId, Term)>),
     Leave(ServerId, Timestamp),
 }
 
@@ -36,6 +44,7 @@ pub(super) enum Answer {
     Renew(Result<Picture, StoreError>),
     Take(Result<Vec<ShardId>, StoreError>),
     HandOver(ShardId, Result<(), StoreError>),
+    Letters(Vec<(ShardId, Term)>, Result<Vec<Letter>, StoreError>),
     Left,
 }
 
@@ -66,17 +75,19 @@ pub(super) struct Desk {
     calls: Vec<Call>,
     pub stalled_until: Timestamp,
     pub mutant: Option<Mutant>,
+    meddler: Meddler,
     slow: u64,
 }
 
 impl Desk {
     pub(super) fn new(store: MemoryStore, mutant: Option<Mutant>, slow: u64) -> Desk {
-        Desk { store, calls: Vec::new(), stalled_until: Timestamp::MIN, mutant, slow }
+        Desk { store, calls: Vec::new(), stalled_until: Timestamp::MIN, mutant, meddler: Meddler::default(), slow }
     }
 
     pub(super) fn ask(&mut self, asker: Asker, ask: Ask, now: Timestamp, die: &mut Die) {
         let patience = match &ask {
             Ask::Renew(..) | Ask::Take(..) | Ask::HandOver(..) | Ask::Leave(..) => Span::secs(2),
+            Ask::Letters(_) => Span::secs(5),
             Ask::Commit(_) | Ask::Standing(_) | Ask::Load(_) | Ask::Ids(..) => Span(die.between(1_000_000, 8_000_000)),
         };
         let arrives = now + self.way(die);
@@ -170,6 +181,10 @@ impl Desk {
             Ask::HandOver(me, to, shard, lease, by) => {
                 Answer::HandOver(*shard, leases.hand_over(*me, Some(*to), &[*shard], *lease, *by))
             }
+            Ask::Letters(terms) => {
+                let shards: Vec<ShardId> = terms.iter().map(|(shard, _)| *shard).collect();
+                Answer::Letters(terms.clone(), store.outbox(&shards, LETTERS_MAX, soon()))
+            }
             Ask::Leave(me, started_at) => {
                 let _ = leases.leave(*me, *started_at);
                 Answer::Left
@@ -191,7 +206,11 @@ impl Desk {
         if self.mutant == Some(Mutant::TermNotChecked) {
             (sent.term, sent.batch) = (before.term, model::Batch(before.batch.0 + 1));
         }
-        let written = self.store.commit(&sent);
+        self.meddler.changes(self.mutant, &mut sent);
+        let mut written = self.store.commit(&sent);
+        if let Ok(answers) = &mut written {
+            self.meddler.answers(self.mutant, &sent, answers);
+        }
         if let Err(CommitError::Impossible { index, what }) = &written {
             checker.decides(commit.shard, commit.term, server as u64, "writes")?;
             let what = format!("an impossible commit: {what}: {:?}", commit.changes.get(*index));
@@ -230,6 +249,7 @@ fn unknown(ask: &Ask) -> Answer {
         Ask::Renew(..) => Answer::Renew(lost()),
         Ask::Take(..) => Answer::Take(lost()),
         Ask::HandOver(_, _, shard, ..) => Answer::HandOver(*shard, lost()),
+        Ask::Letters(terms) => Answer::Letters(terms.clone(), lost()),
         Ask::Leave(..) => Answer::Left,
     }
 }

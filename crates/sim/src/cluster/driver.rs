@@ -13,6 +13,7 @@ use server::links::Switchboard;
 use server::shard::keeper::{Keeper, Trouble};
 use server::shard::{Answers, Outlets, Seat, release, revive};
 use store::Reads;
+use store::read::Letter;
 
 use super::Mutant;
 use super::desk::{Answer, Ask, Asker, Desk, Loaded};
@@ -55,6 +56,7 @@ pub(super) enum Trip {
 pub(super) enum Told {
     Input(Input),
     Holds { agent: Arc<AgentRecord>, serial: u64, held: Vec<Held>, rebooted: bool },
+    Heard { term: Term, letters: Vec<Letter> },
     Written(Answer),
     Stop,
 }
@@ -208,6 +210,14 @@ impl Run {
                 }
                 Ok(())
             }
+            Told::Heard { term, letters } => {
+                // What was read before a load may have been taken under the term before.
+                let current = !self.reloading && self.term() == term;
+                for Letter { id, message, .. } in letters.into_iter().filter(|_| current) {
+                    self.step(Input::Heard { id, message }, around)?;
+                }
+                Ok(())
+            }
             Told::Written(answer) => self.written(answer, around),
             Told::Stop => {
                 self.stopping = Some(around.now + STOP_WITHIN);
@@ -287,7 +297,7 @@ impl Run {
             Answer::Standing(shard, Err(_)) => self.later(Ask::Standing(shard), around),
             Answer::Load(shard, Err(_)) => self.later(Ask::Load(shard), around),
             Answer::Ids(shard, count, Err(_)) => self.later(Ask::Ids(shard, count), around),
-            Answer::Renew(_) | Answer::Take(_) | Answer::HandOver(..) | Answer::Left => {
+            Answer::Renew(_) | Answer::Take(_) | Answer::HandOver(..) | Answer::Letters(..) | Answer::Left => {
                 unreachable!("the steward's own")
             }
         }

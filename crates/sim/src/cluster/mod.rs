@@ -9,8 +9,10 @@ mod links;
 mod machine;
 mod misfortune;
 mod network;
+mod postman;
 mod process;
 mod scenario;
+mod sharing;
 mod steward;
 mod world;
 

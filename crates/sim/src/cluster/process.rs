@@ -14,6 +14,7 @@ use super::desk::{Answer, Ask, Asker, Desk, Loaded};
 use super::driver::{Around, End, Run, Told, Trip};
 use super::machine::Machine;
 use super::network::Stream;
+use super::postman::Postman;
 use super::steward::Steward;
 use crate::checker::{Broken, Checker};
 use crate::die::Die;
@@ -26,6 +27,7 @@ pub(super) struct Process {
     pub board: Switchboard,
     pub runs: BTreeMap<ShardId, Run>,
     pub steward: Steward,
+    pub postman: Postman,
     runs_begun: u64,
     /// It stands still until then.
     pub asleep_until: Timestamp,
@@ -74,6 +76,7 @@ impl Process {
             board: Switchboard::default(),
             runs: BTreeMap::new(),
             steward: Steward::new(id, terms, now),
+            postman: Postman::Idle,
             runs_begun: 0,
             asleep_until: now,
             trip: None,
@@ -101,7 +104,8 @@ impl Process {
         let when = |at: Timestamp| self.machine.when(at, now);
         let runs = self.runs.values().map(|run| run.next(&when));
         let exit = if let Leaving::Left(at) = self.leaving { Some(at) } else { None };
-        let next = runs.chain(self.steward.next()).chain(exit).min().unwrap_or(Timestamp::MAX);
+        let next =
+            runs.chain(self.steward.next()).chain(self.postman.next()).chain(exit).min().unwrap_or(Timestamp::MAX);
         next.max(self.asleep_until)
     }
 
@@ -110,6 +114,7 @@ impl Process {
             return Ok(());
         }
         self.tend(bits);
+        self.fetch_letters(bits);
         let when = |at: Timestamp| self.machine.when(at, bits.now);
         let due: Vec<ShardId> =
             self.runs.iter().filter(|(_, run)| run.next(&when) <= bits.now).map(|(shard, _)| *shard).collect();
@@ -180,6 +185,7 @@ impl Process {
                 Answer::Left => {
                     self.leaving = Leaving::Left(bits.now + Span(bits.die.between(0, 3_000_000)));
                 }
+                Answer::Letters(terms, letters) => self.bring_letters(terms, letters, bits),
                 answer => self.steward_hears(answer, bits),
             }
         } else if let Some(run) = self.runs.values_mut().find(|run| run.number == asker.run) {

@@ -18,6 +18,8 @@ pub struct Scenario {
     pub lease: Span,
     /// How long things go wrong, before everything must come to its end.
     pub seconds: i64,
+    /// Jobs share a mutex and a counted resource.
+    pub sharing: bool,
     pub misfortunes: Misfortunes,
     pub mutant: Option<Mutant>,
 }
@@ -122,6 +124,12 @@ pub enum Mutant {
     FenceIgnored,
     /// Agents honour every term, at any time.
     LateOrderAccepted,
+    /// What is stopped gives nothing back.
+    ReturnForgotten,
+    /// What is asked to stop gives back at once what it still uses.
+    ReturnedWhenAsked,
+    /// Whoever draws a ticket is let in.
+    LetInWithout,
 }
 
 impl Scenario {
@@ -137,9 +145,15 @@ impl Scenario {
             jobs: 16,
             lease: Span::millis(die.between(2_000, 5_000)),
             seconds: 60,
+            sharing: false,
             misfortunes: Misfortunes::usual(),
             mutant: None,
         }
+    }
+
+    /// The same with jobs of all shards that share a mutex and a counted resource.
+    pub fn sharing(seed: u64) -> Scenario {
+        Scenario { sharing: true, ..Scenario::ring_three(seed) }
     }
 
     /// The rule of the n-th job: half are as everywhere, half are exclusive or hold back what overlaps.
@@ -161,6 +175,9 @@ impl Scenario {
             7 => rule.overlap = Overlap::Replace,
             _ => {}
         }
+        if self.sharing {
+            super::sharing::share(&mut rule, n);
+        }
         if rule.exclusive.is_some() && rule.pool.route == Route::Broadcast {
             rule.pool.route = Route::Round;
         }
@@ -168,6 +185,6 @@ impl Scenario {
     }
 }
 
-fn every(expr: &str) -> When {
+pub(super) fn every(expr: &str) -> When {
     When::Cron { expr: expr.into(), dialect: CronDialect::Quartz, zone: "UTC".into(), dst: DstRule::default() }
 }

@@ -151,7 +151,7 @@ impl Process {
                     self.own(shard, stretch, *loaded, bits);
                 }
             }
-            Answer::Left | Answer::Commit(..) | Answer::Standing(..) | Answer::Ids(..) => {
+            Answer::Left | Answer::Letters(..) | Answer::Commit(..) | Answer::Standing(..) | Answer::Ids(..) => {
                 unreachable!("not the steward's")
             }
         }

@@ -9,19 +9,20 @@ use agent::session::Server;
 use cluster::Terms;
 use engine::{Command, Compiled};
 use model::{JobId, JobMode, ServerId, ShardId, Span, Timestamp, shard_of, shard_of_name};
-use store::Wakes;
 use store::memory::MemoryStore;
+use store::{Reads, Wakes};
 
 use super::desk::Desk;
 use super::network::{Cuts, Place, Stream};
+use super::postman::Postman;
 use super::process::{Bits, Process};
-use super::{Mutant, Scenario};
+use super::{Mutant, Scenario, sharing};
 use crate::agent_node::{AgentBug, AgentNode, Ups};
 use crate::checker::{Broken, Checker, Promise};
 use crate::die::Die;
 use crate::drafts;
 use crate::epilogue::{PATIENCE, check_ledger, never_ended, open_instances};
-use crate::world::BEGIN;
+use crate::world::{BEGIN, soon};
 
 /// An agent that has had no contact for so long takes its stream for dead.
 const AGENT_PATIENCE: Span = Span::secs(15);
@@ -147,6 +148,7 @@ impl World {
         self.run_for(Span::secs(self.scenario.seconds))?;
         self.calm = true;
         self.wind_down()?;
+        self.nothing_is_held()?;
         check_ledger(&self.store, &self.rules, self.now)
     }
 
@@ -161,6 +163,11 @@ impl World {
         // Nobody is let in whom not all servers know.
         self.agent_back.fill(Some(self.now));
         self.run_for(Span::SECOND)?;
+        if self.scenario.sharing {
+            let (name, units) = sharing::seats();
+            self.checker.there_are(name.clone(), units);
+            self.command(ShardId(0), &Command::PutResource { name, units });
+        }
         for n in 0..self.scenario.jobs {
             let rule = self.scenario.rule(n, &mut self.die);
             let draft = drafts::draft(&self.store, n, rule);
@@ -174,6 +181,24 @@ impl World {
             let rule = drafts::rule_of(&self.store, &job);
             self.checker.job(job.id, &rule.rule);
             self.rules.insert(job.id, rule);
+        }
+        Ok(())
+    }
+
+    /// Whoever has ended has given back what it held, and all shards have heard what they were told.
+    fn nothing_is_held(&mut self) -> Result<(), Broken> {
+        let all = self.store.resources(soon()).expect("memory reads");
+        if let Some(kept) = all.iter().find(|one| one.held > 0 || one.waiting > 0) {
+            let what = format!("everything has ended, and {kept:?} is not free");
+            return Err(Broken::new(Promise::GivenBack, what));
+        }
+        let shards: Vec<ShardId> = (0..self.scenario.shards).map(ShardId).collect();
+        let end = self.now + PATIENCE;
+        while !self.store.outbox(&shards, 1, soon()).expect("memory reads").is_empty() {
+            if self.now > end {
+                return Err(Broken::new(Promise::ComesToItsEnd, "a shard never heard what it was told"));
+            }
+            self.run_for(Span::SECOND)?;
         }
         Ok(())
     }
@@ -379,7 +404,11 @@ impl World {
             if host.back.take_if(|at| *at <= now).is_some() {
                 host.lives += 1;
                 let clocks = (host.drift, host.shift);
-                host.process = Some(Process::start(n, host.lives, host.id, Terms::of(lease), clocks, now));
+                let mut process = Process::start(n, host.lives, host.id, Terms::of(lease), clocks, now);
+                if self.scenario.sharing {
+                    process.postman = Postman::Waits(now);
+                }
+                host.process = Some(process);
             }
         }
         for n in 0..self.agents.len() {
