@@ -3,7 +3,7 @@ from when to when. Knows no server; a trace made up by hand is judged the same w
 
 import dataclasses
 import pathlib
-from typing import Iterable
+from typing import Callable, Iterable
 
 from harness import seconds
 
@@ -86,6 +86,18 @@ def overlapped(runs: list[Run]) -> list[str]:
         if latest and latest.seen > run.start:
             found.append(f"{run.job}: {run.fence} began at {run.start:.3f}, {latest.fence} still ran at {latest.seen:.3f}")
         latest = run if latest is None or run.seen > latest.seen else latest
+    return found
+
+
+def crowded(runs: Iterable[Run], units: Callable[[Run], int], most: int) -> list[str]:
+    """Of something shared, more was in use at once than there is; of whatever jobs the runs are."""
+    runs = list(runs)
+    edges = [(run.start, units(run), run) for run in runs] + [(run.seen, -units(run), run) for run in runs]
+    found, used = [], 0
+    for at, step, run in sorted(edges, key=lambda edge: edge[:2]):
+        used += step
+        if step > 0 and used > most:
+            found.append(f"{run.job}: {run.fence} began at {at:.3f}, and {used} of {most} were in use")
     return found
 
 

@@ -59,6 +59,15 @@ def test_a_silent_task_counts_up_to_its_last_sign_of_life():
     assert "still ran" in faults([silent, run(3, start=0.5)], alone=True)[0]
 
 
+def test_more_in_use_than_there_is_is_found():
+    pair = [run(0, length=2.0), run(1, length=0.5)]
+    assert checker.crowded(pair, lambda _: 1, 2) == []
+    assert "3 of 2" in checker.crowded([*pair, run(1, start=0.3)], lambda _: 1, 2)[0]
+    assert "4 of 3" in checker.crowded(pair, lambda one: 3 if one is pair[0] else 1, 3)[0]
+    after = [run(0, length=1.0), run(1, start=0.1)]
+    assert checker.crowded(after, lambda _: 1, 1) == [], "one may begin in the moment the other ends"
+
+
 def test_a_trace_is_read_as_it_was_written(tmp_path):
     trace = tmp_path / "job"
     trace.write_text(f"7 8 {stamp(0)} start {START}.25\n7 8 {stamp(0)} beat {START}.5\n9 10 {stamp(1)} start {START + 1}.0\n"
