@@ -41,7 +41,7 @@ soak: need-peers $(PYTHON_VENV)/ready
 	DULY_BIN=$(CURDIR)/target/release/duly DULY_TEST_STORE=postgres $(PYTHON_VENV)/bin/pytest -q tests/e2e
 
 ## Speed beside bare floors in the same run; prints a table and writes JSON.
-bench: need
+bench: need-tests
 	cargo build --release $(PROGRAMS) -p duly-bench --bin duly-bench
 	scripts/shim target/release
 	target/release/duly-bench all --duly target/release/duly --json target/bench.json

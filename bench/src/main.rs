@@ -1,6 +1,9 @@
 //! Measures Duly beside bare floors in the same run: interleaved rounds, medians, CPU per run, a table and JSON. Says
 //! which promises were met and never fails over speed: a busy machine is no defect.
 
+mod cluster;
+mod commits;
+mod database;
 mod figure;
 mod fixture;
 mod floor;
@@ -49,6 +52,8 @@ enum Role {
         dir: PathBuf,
         #[arg(long)]
         load: floor::Load,
+        #[arg(long)]
+        database: Option<String>,
     },
     /// The floor's agent; started by a suite.
     #[command(hide = true)]
@@ -115,7 +120,7 @@ fn main() -> anyhow::Result<()> {
             suites::ALL.iter().for_each(|(name, _)| println!("{name}"));
             Ok(())
         }
-        Role::FloorServer { dir, load } => floor::server::run(&dir, load),
+        Role::FloorServer { dir, load, database } => floor::server::run(&dir, load, database.as_deref()),
         Role::FloorAgent { dir } => floor::agent::run(&dir),
         Role::XxlStub { dir, admin, ack_ms } => xxl::stub::run(&dir, &admin, std::time::Duration::from_millis(ack_ms)),
         Role::XxlBare { dir, load } => xxl::bare::run(&dir, load),

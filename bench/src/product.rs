@@ -23,6 +23,7 @@ pub(crate) struct Product {
     server: Child,
     agent: Option<i32>,
     data: PathBuf,
+    token: String,
     pub(crate) client: Client,
     runtime: Runtime,
 }
@@ -78,13 +79,17 @@ impl Product {
             Ok(written.exists())
         })?;
         let url = std::fs::read_to_string(&written)?;
-        let client = Client::new(Settings::new(url, Some(token)))?;
+        let client = Client::new(Settings::new(url, Some(token.clone())))?;
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
-        let product = Product { server, agent: None, data, client, runtime };
+        let product = Product { server, agent: None, data, token, client, runtime };
         measure::wait_for("readiness", Duration::from_secs(30), || {
             Ok(product.call(|client| async move { client.ready().await }).is_ok_and(|answer| answer.ready))
         })?;
         Ok(product)
+    }
+
+    pub(crate) fn token(&self) -> &str {
+        &self.token
     }
 
     pub(crate) fn server_pid(&self) -> i32 {
@@ -144,6 +149,11 @@ pub(crate) fn adopt_orphans() {
 
 /// Gives back an API token.
 pub(crate) fn set_up(duly: &Path, dir: &Path, data: &Path) -> anyhow::Result<String> {
+    set_up_in(duly, dir, data, &[])
+}
+
+/// The same, told more.
+pub(crate) fn set_up_in(duly: &Path, dir: &Path, data: &Path, told: &[&str]) -> anyhow::Result<String> {
     std::fs::create_dir_all(dir)?;
     let (password, token) = (dir.join("password"), dir.join("token"));
     std::fs::write(&password, "a bench is no secret")?;
@@ -154,6 +164,7 @@ pub(crate) fn set_up(duly: &Path, dir: &Path, data: &Path) -> anyhow::Result<Str
         .arg(&password)
         .arg("--token-out")
         .arg(&token)
+        .args(told)
         .output()
         .with_context(|| format!("cannot run {}", duly.display()))?;
     anyhow::ensure!(setup.status.success(), "setup failed: {}", String::from_utf8_lossy(&setup.stderr));

@@ -2,26 +2,24 @@
 
 use std::time::Duration;
 
-use crossbeam_channel::Sender;
-
-use super::Load;
-use super::writer::{Due, Word};
+use super::words::Words;
+use super::{Due, Load};
 use crate::{measure, short_slice};
 
 const SECOND: i64 = 1_000_000;
 
 /// Until the writer is gone.
-pub(super) fn run(load: Load, words: &Sender<Word>) {
+pub(super) fn run(load: Load, words: &Words) {
     short_slice::ask();
     match load {
         Load::Saturate { jobs } => {
             let planned = measure::now_us();
-            let _ = words.send(Word::Due((0..i64::from(jobs)).map(|job| Due { job, planned }).collect()));
+            let _ = words.due((0..i64::from(jobs)).map(|job| Due { job, planned }).collect());
             park();
         }
         Load::Burst { runs, at } => {
             sleep_until(at);
-            let _ = words.send(Word::Due((0..i64::from(runs)).map(|job| Due { job, planned: at }).collect()));
+            let _ = words.due((0..i64::from(runs)).map(|job| Due { job, planned: at }).collect());
             park();
         }
         Load::Aligned { per_second } => aligned(i64::from(per_second), words),
@@ -29,18 +27,18 @@ pub(super) fn run(load: Load, words: &Sender<Word>) {
     }
 }
 
-fn aligned(per_second: i64, words: &Sender<Word>) {
+fn aligned(per_second: i64, words: &Words) {
     let mut planned = next_second();
     loop {
         sleep_until(planned);
-        if words.send(Word::Due((0..per_second).map(|job| Due { job, planned }).collect())).is_err() {
+        if words.due((0..per_second).map(|job| Due { job, planned }).collect()).is_err() {
             return;
         }
         planned += SECOND;
     }
 }
 
-fn spread(per_second: i64, words: &Sender<Word>) {
+fn spread(per_second: i64, words: &Words) {
     let from = next_second();
     let planned = |n: i64| from + n * SECOND / per_second;
     let mut next = 0;
@@ -52,7 +50,7 @@ fn spread(per_second: i64, words: &Sender<Word>) {
             next += 1;
         }
         let due = (first..next).map(|n| Due { job: n % per_second, planned: planned(n) }).collect();
-        if words.send(Word::Due(due)).is_err() {
+        if words.due(due).is_err() {
             return;
         }
     }

@@ -1,5 +1,5 @@
-//! The floor: the least a durable scheduler can do for a run. A generator, one SQLite writer thread, the product's own
-//! stream messages, an agent that answers at once. It has no jobs, no rules, no fences, no recovery: whatever the
+//! The floor: the least a durable scheduler can do for a run. A generator, one SQLite writer thread or two connections
+//! to PostgreSQL, the product's own stream messages, an agent that answers at once. It has no jobs, no rules, no fences, no recovery: whatever the
 //! product costs beyond it is the price of being a scheduler.
 //!
 //! It runs in two processes like the product (`duly-bench floor-server`, `duly-bench floor-agent`), so that both are
@@ -7,9 +7,12 @@
 //! the same query.
 
 pub(crate) mod agent;
+mod desk;
 mod generate;
 mod log_mover;
+mod pg_lane;
 pub(crate) mod server;
+mod words;
 pub(crate) mod writer;
 
 use std::path::{Path, PathBuf};
@@ -19,10 +22,20 @@ use std::time::Duration;
 use anyhow::Context;
 
 use crate::measure;
+use crate::runs::Window;
 
 /// The database within the floor's directory.
 pub(crate) const FILE: &str = "floor.db";
 const ENDPOINT: &str = "endpoint";
+/// How long commits took, a file for each lane.
+const COMMITS: &str = "commits-";
+
+/// A run to be made.
+#[derive(Clone, Copy)]
+struct Due {
+    job: i64,
+    planned: i64,
+}
 
 /// Where runs come from.
 #[derive(Clone, Copy, Debug)]
@@ -74,6 +87,20 @@ pub(crate) struct Floor {
 
 impl Floor {
     pub(crate) fn start(dir: &Path, load: Load) -> anyhow::Result<Floor> {
+        let floor = Floor::launch(dir, load, &[])?;
+        measure::wait_for("the floor", Duration::from_secs(10), || Ok(dir.join(FILE).exists()))?;
+        Ok(floor)
+    }
+
+    /// The same with its rows in a database.
+    pub(crate) fn start_on(dir: &Path, load: Load, address: &str) -> anyhow::Result<Floor> {
+        let floor = Floor::launch(dir, load, &["--database", address])?;
+        let last = dir.join(format!("{COMMITS}{}", pg_lane::LANES - 1));
+        measure::wait_for("the floor", Duration::from_secs(10), || Ok(last.exists()))?;
+        Ok(floor)
+    }
+
+    fn launch(dir: &Path, load: Load, told: &[&str]) -> anyhow::Result<Floor> {
         std::fs::create_dir_all(dir)?;
         let program = std::env::current_exe()?;
         let of = |role: &str| {
@@ -81,11 +108,9 @@ impl Floor {
             command.arg(role).arg("--dir").arg(dir).stdin(Stdio::null());
             command
         };
-        let server = of("floor-server").args(["--load", &load.to_string()]).spawn()?;
+        let server = of("floor-server").args(["--load", &load.to_string()]).args(told).spawn()?;
         let agent = of("floor-agent").spawn()?;
-        let floor = Floor { server, agent, dir: dir.into() };
-        measure::wait_for("the floor", Duration::from_secs(10), || Ok(dir.join(FILE).exists()))?;
-        Ok(floor)
+        Ok(Floor { server, agent, dir: dir.into() })
     }
 
     pub(crate) fn server_pid(&self) -> i32 {
@@ -98,6 +123,18 @@ impl Floor {
 
     pub(crate) fn database(&self) -> PathBuf {
         self.dir.join(FILE)
+    }
+
+    /// How long each commit within the window took, in microseconds.
+    pub(crate) fn commits(&self, window: Window) -> anyhow::Result<Vec<f64>> {
+        let mut took = Vec::new();
+        for lane in 0..pg_lane::LANES {
+            let written = std::fs::read_to_string(self.dir.join(format!("{COMMITS}{lane}")))?;
+            let lines = written.lines().filter_map(|line| line.split_once(' '));
+            let timed = lines.filter_map(|(at, took)| Some((at.parse::<i64>().ok()?, took.parse::<f64>().ok()?)));
+            took.extend(timed.filter(|(at, _)| (window.from..window.until).contains(at)).map(|(_, took)| took));
+        }
+        Ok(took)
     }
 }
 

@@ -3,7 +3,8 @@
 use std::path::Path;
 use std::sync::Mutex;
 
-use crossbeam_channel::{Sender, bounded, unbounded};
+use anyhow::Context;
+use crossbeam_channel::{Sender, bounded};
 use tokio::sync::mpsc;
 use tokio_stream::wrappers::ReceiverStream;
 use tonic::transport::server::TcpIncoming;
@@ -11,22 +12,39 @@ use tonic::{Request, Response, Status, Streaming};
 use wire::link::link_server::{Link, LinkServer};
 use wire::link::{Down, JoinReply, JoinRequest, LogDown, LogUp, Up, up};
 
-use super::writer::{Downs, Word, Writer};
-use super::{ENDPOINT, FILE, Load, generate};
+use super::desk::{Desk, Downs};
+use super::pg_lane::{self, LANES, PgLane};
+use super::words::Words;
+use super::writer::Writer;
+use super::{COMMITS, ENDPOINT, FILE, Load, generate};
 
 /// Messages waiting to be sent, as in the product.
 const DOWN_QUEUE: usize = 64;
 
-pub(crate) fn run(dir: &Path, load: Load) -> anyhow::Result<()> {
+/// With a database's address the rows go there, else into a file.
+pub(crate) fn run(dir: &Path, load: Load, database: Option<&str>) -> anyhow::Result<()> {
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build()?;
-    let (words, received) = unbounded();
+    let (words, mut received) = Words::new(if database.is_some() { LANES as usize } else { 1 });
     let (connected, agent) = bounded(1);
     runtime.spawn(serve(dir.join(ENDPOINT), Service { words: words.clone(), connected: Mutex::new(Some(connected)) }));
     let downs = agent.recv()?;
     let again = matches!(load, Load::Saturate { .. });
-    let writer = Writer::open(&dir.join(FILE), received, downs, again)?;
-    std::thread::Builder::new().name("floor-due".into()).spawn(move || generate::run(load, &words))?;
-    writer.run()
+    let due = move || std::thread::Builder::new().name("floor-due".into()).spawn(move || generate::run(load, &words));
+    let Some(address) = database else {
+        let lane = received.pop().context("one lane")?;
+        let writer = Writer::open(&dir.join(FILE), lane, Desk::new(downs, again))?;
+        due()?;
+        return writer.run();
+    };
+    pg_lane::make_table(address)?;
+    let mut threads = Vec::new();
+    for (number, words) in received.into_iter().enumerate() {
+        let times = dir.join(format!("{COMMITS}{number}"));
+        let lane = PgLane::open(address, number as i64, &times, words, Desk::new(downs.clone(), again))?;
+        threads.push(std::thread::Builder::new().name(format!("floor-lane-{number}")).spawn(move || lane.run())?);
+    }
+    due()?;
+    threads.into_iter().try_for_each(|thread| thread.join().map_err(|_| anyhow::anyhow!("a lane panicked"))?)
 }
 
 async fn serve(endpoint: std::path::PathBuf, service: Service) -> anyhow::Result<()> {
@@ -45,7 +63,7 @@ async fn serve(endpoint: std::path::PathBuf, service: Service) -> anyhow::Result
 }
 
 struct Service {
-    words: Sender<Word>,
+    words: Words,
     /// Taken by the first agent.
     connected: Mutex<Option<Sender<Downs>>>,
 }
@@ -66,7 +84,7 @@ impl Link for Service {
         tokio::spawn(async move {
             while let Ok(Some(up)) = ups.message().await {
                 if let Some(up::Body::Reports(reports)) = up.body {
-                    let _ = words.send(Word::Ended(reports.items));
+                    let _ = words.ended(reports.items);
                 }
             }
         });

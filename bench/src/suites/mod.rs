@@ -3,6 +3,7 @@
 mod burst;
 mod idle;
 mod latency;
+mod postgres;
 pub(crate) mod processes;
 mod reads;
 mod saturated;
@@ -34,6 +35,7 @@ pub(crate) const ALL: &[(&str, Suite)] = &[
     ("reads", reads::run),
     ("idle", idle::run),
     ("xxl", xxl::run),
+    ("postgres", postgres::run),
 ];
 
 impl Bench {
