@@ -5,15 +5,16 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use cluster::{Stretch, Tenure};
-use crossbeam_channel::{Receiver, RecvTimeoutError, Sender};
-use engine::input::Held;
-use engine::{Caller, Command, Effect, Input, Refusal, Reply, Shard};
-use model::{Actor, AgentRecord, Batch, ShardId, Term, Timestamp};
+use crossbeam_channel::{Receiver, RecvTimeoutError};
+use engine::{Caller, Effect, Input, Refusal, Shard};
+use model::{ShardId, Timestamp};
 use store::read::Letter;
 use store::{Reads, StoreError};
 use tokio::sync::oneshot;
+use tokio_util::sync::{CancellationToken, DropGuard};
 
 use super::complaint::Complaint;
+use super::handle::{Message, Progress, ShardHandle};
 use super::keeper::{Keeper, Trouble};
 use super::lane::{Back, Lane, Wish, Written};
 use super::lent::Lent;
@@ -30,101 +31,6 @@ const SEND_AGAIN_AFTER: Duration = Duration::from_millis(200);
 const LOOK_AT_CLOCK_EVERY: Duration = Duration::from_secs(1);
 /// A store that takes no writes keeps a stopping server no longer than this: what is not written was promised to nobody.
 const STOP_WITHIN: Duration = Duration::from_secs(5);
-
-enum Message {
-    Ask {
-        by: Actor,
-        command: Command,
-        answer: oneshot::Sender<Result<Reply, Refusal>>,
-    },
-    Tell(Input),
-    TellMany(Vec<Input>),
-    /// What an agent holds, as it said over the stream of this number.
-    Holds {
-        agent: Arc<AgentRecord>,
-        serial: u64,
-        held: Vec<Held>,
-        rebooted: bool,
-    },
-    /// What other shards have told this one, read while it was owned under that term.
-    Heard {
-        term: Term,
-        letters: Vec<Letter>,
-    },
-    Written(Written),
-    Stop(oneshot::Sender<()>),
-}
-
-/// The way to a shard for everyone else in the process.
-#[derive(Clone)]
-pub struct ShardHandle {
-    messages: Sender<Message>,
-    pub progress: Arc<Progress>,
-}
-
-/// Signs of life: liveness is progress of the loop, not of the process.
-#[derive(Default)]
-pub struct Progress {
-    pub turned_at: parking_lot::Mutex<Option<Instant>>,
-    pub census: parking_lot::Mutex<engine::Census>,
-    pub term: std::sync::atomic::AtomicI64,
-    pub trouble: parking_lot::Mutex<Option<String>>,
-    /// The newest commit on disk, and up to when everything is decided.
-    pub latest: parking_lot::Mutex<Option<(Batch, Timestamp)>>,
-}
-
-#[derive(Debug, thiserror::Error)]
-pub enum AskError {
-    #[error(transparent)]
-    Refused(#[from] Refusal),
-    #[error("the shard has stopped")]
-    Gone,
-    #[error("the store does not take writes now: {0}")]
-    Stalled(String),
-}
-
-impl ShardHandle {
-    /// Asks for something and waits until it is on disk.
-    pub async fn ask(&self, by: Actor, command: Command) -> Result<Reply, AskError> {
-        let (answer, answered) = oneshot::channel();
-        self.messages.send(Message::Ask { by, command, answer }).map_err(|_| AskError::Gone)?;
-        match tokio::time::timeout(Duration::from_secs(20), answered).await {
-            Ok(Ok(reply)) => Ok(reply?),
-            Ok(Err(_)) => Err(AskError::Gone),
-            Err(_) => {
-                let trouble = self.progress.trouble.lock().clone();
-                Err(AskError::Stalled(trouble.unwrap_or_else(|| "no answer within 20 s".into())))
-            }
-        }
-    }
-
-    pub fn tell(&self, input: Input) {
-        let _ = self.messages.send(Message::Tell(input));
-    }
-
-    /// An agent has stored our term and said what it holds, over the stream of this number.
-    pub fn holds(&self, agent: Arc<AgentRecord>, serial: u64, held: Vec<Held>, rebooted: bool) {
-        let _ = self.messages.send(Message::Holds { agent, serial, held, rebooted });
-    }
-
-    /// Other shards told this one these; read from the outbox while `Progress::term` was this. Said again until they are
-    /// taken.
-    pub fn heard(&self, term: Term, letters: Vec<Letter>) {
-        let _ = self.messages.send(Message::Heard { term, letters });
-    }
-
-    pub fn tell_many(&self, inputs: Vec<Input>) {
-        let _ = self.messages.send(Message::TellMany(inputs));
-    }
-
-    /// Takes no more work, writes what is decided, and returns.
-    pub async fn stop(&self) {
-        let (done, stopped) = oneshot::channel();
-        if self.messages.send(Message::Stop(done)).is_ok() {
-            let _ = stopped.await;
-        }
-    }
-}
 
 /// What a shard loop needs of its server.
 #[derive(Clone)]
@@ -172,7 +78,7 @@ pub(crate) fn start(
     let keeper = Keeper::new(revived, ownership.standing);
     let (messages, received) = crossbeam_channel::bounded(around.messages_max);
     let written = messages.clone();
-    let progress = Arc::new(Progress::default());
+    let (progress, over) = (Arc::new(Progress::default()), CancellationToken::new());
     progress.term.store(ownership.term.0, std::sync::atomic::Ordering::Relaxed);
     let driver = Driver {
         keeper,
@@ -191,6 +97,7 @@ pub(crate) fn start(
         stopping: None,
         stop_by: None,
         looked: Instant::now(),
+        _over: over.clone().drop_guard(),
     };
     std::thread::Builder::new()
         .name(format!("duly-shard-{shard}"))
@@ -199,7 +106,7 @@ pub(crate) fn start(
             ended(driver.run());
         })
         .map_err(|error| StoreError::Failed(format!("cannot start a thread: {error}")))?;
-    Ok((ShardHandle { messages, progress }, Seat { shard, term: ownership.term }))
+    Ok((ShardHandle { messages, over, progress }, Seat { shard, term: ownership.term }))
 }
 
 /// The engine's memory, made from what the store has.
@@ -242,6 +149,7 @@ struct Driver {
     stopping: Option<oneshot::Sender<()>>,
     stop_by: Option<Instant>,
     looked: Instant,
+    _over: DropGuard,
 }
 
 impl Driver {

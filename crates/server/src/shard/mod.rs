@@ -2,6 +2,7 @@
 
 mod complaint;
 mod driver;
+mod handle;
 pub mod keeper;
 mod lane;
 mod lent;
@@ -10,7 +11,8 @@ mod place;
 mod release;
 mod shards;
 
-pub use driver::{AskError, End, Progress, ShardHandle, revive};
+pub use driver::{End, revive};
+pub use handle::{AskError, Progress, ShardHandle};
 pub use lane::Lane;
 pub use release::{Answers, Outlets, Parcel, Seat, Stop, release};
 pub use shards::Shards;

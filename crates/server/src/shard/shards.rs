@@ -12,7 +12,8 @@ use parking_lot::RwLock;
 use store::StoreError;
 use tokio::sync::mpsc;
 
-use super::driver::{self, AskError, End, ShardHandle, Surroundings};
+use super::driver::{self, End, Surroundings};
+use super::handle::{AskError, ShardHandle};
 use super::lane::Lane;
 use super::place::{FIRST, Place, place_of};
 use crate::peers::Peers;
@@ -228,7 +229,7 @@ impl Shards {
     pub(crate) fn unseat(&self) {
         for (shard, handle) in self.running() {
             self.0.around.outlets.let_go(shard);
-            handle.tell(Input::Tick);
+            handle.nudge();
         }
     }
 
