@@ -86,7 +86,7 @@ impl Bench {
                 version: String::new(),
                 kind: model::AgentKind::Agent,
             });
-            bench.step(Input::AgentUp { agent, held: Vec::new(), rebooted: false });
+            bench.step(Input::AgentUp { agent, held: Vec::new(), up_since: Timestamp::MIN });
         }
         let mut rule = Rule::default();
         rule.trigger.when = when;

@@ -84,7 +84,7 @@ impl Shard {
         &mut self,
         record: Arc<AgentRecord>,
         held: Vec<Held>,
-        rebooted: bool,
+        up_since: Timestamp,
         now: Timestamp,
         out: &mut Decisions,
     ) {
@@ -110,7 +110,7 @@ impl Shard {
                 None => absent.push(attempt),
             }
         }
-        self.not_here(id, absent, rebooted, now, out);
+        self.not_here(id, absent, up_since, now, out);
     }
 
     /// Every shard hears it; once is enough to write it down.
@@ -175,7 +175,7 @@ impl Shard {
         &mut self,
         agent: AgentId,
         attempts: Vec<AttemptId>,
-        rebooted: bool,
+        up_since: Timestamp,
         now: Timestamp,
         out: &mut Decisions,
     ) {
@@ -187,6 +187,7 @@ impl Shard {
             }
             self.blamed = Some(open.job);
             let ran = matches!(open.phase, Phase::Running { .. });
+            let rebooted = open.ordered_at.unwrap_or(open.due) <= up_since;
             if rebooted || ran {
                 let what = if rebooted { "its machine restarted" } else { "its agent came back without it" };
                 self.settle(id, Outcome::of(Verdict::Lost, what, now), now, out);

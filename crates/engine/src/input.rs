@@ -29,11 +29,12 @@ pub enum Input {
         command: Command,
     },
     ClaimAnswered(ClaimAnswer),
-    /// An agent is connected, has stored our term, and named what it holds of this shard.
+    /// An agent is connected, has stored our term, and named what it holds of this shard. Its machine has run without a
+    /// restart since then at the latest: what was ordered before may have run there and left no trace.
     AgentUp {
         agent: Arc<AgentRecord>,
         held: Vec<Held>,
-        rebooted: bool,
+        up_since: Timestamp,
     },
     AgentBeat {
         agent: AgentId,
@@ -50,7 +51,7 @@ pub enum Input {
     NotHere {
         agent: AgentId,
         attempts: Vec<AttemptId>,
-        rebooted: bool,
+        up_since: Timestamp,
     },
     /// An executor was sent this attempt and nobody read its answer: it may have it or not.
     Unanswered {

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use duly_engine::input::{Caller, Triggering};
 use duly_engine::{Command, Decisions, Effect, Input, Order};
 use expect_test::expect;
-use model::{Actor, AgentId};
+use model::{Actor, AgentId, Timestamp};
 use world::{World, check, run};
 
 #[test]
@@ -66,6 +66,30 @@ fn a_machine_that_restarted_has_lost_it() {
         00:00:05 a#1 -> x
         00:00:05 a#1 succeeded
     "#]],
+    );
+}
+
+/// Nobody may have listened when the restart was news: what is older than the machine is lost however late that is said.
+#[test]
+fn what_was_ordered_before_a_machine_restarted_is_lost_and_what_was_ordered_since_is_sent_again() {
+    let ordered_before =
+        "agent x; job a manual, retry 1 x 5s; trigger a; gone x; until 00:01:00; back x rebooted at 00:00:20";
+    check(
+        ordered_before,
+        expect![[r#"
+        00:00:00 a#1 by hand
+        00:00:00 a#1 -> x
+        00:01:00 a#1 Lost, again at 00:01:05
+    "#]],
+    );
+    check(
+        "agent x; job a manual; until 00:00:30; trigger a; gone x; until 00:01:00; back x rebooted at 00:00:20; ok a#1",
+        expect![[r#"
+            00:00:30 a#1 by hand
+            00:00:30 a#1 -> x
+            00:01:00 a#1 -> x
+            00:01:00 a#1 succeeded
+        "#]],
     );
 }
 
@@ -214,7 +238,7 @@ fn an_order_that_waited_for_its_commit_and_was_overtaken_does_not_stand() {
     assert!(!world.shard.stands(order), "its agent will say that it does not have it");
     let back = |world: &World| {
         let record = Arc::new(world.machines[&agent].record.clone());
-        Input::AgentUp { agent: record, held: Vec::new(), rebooted: false }
+        Input::AgentUp { agent: record, held: Vec::new(), up_since: Timestamp::MIN }
     };
     let again = back(&world);
     let sent = step(&mut world, again);

@@ -230,7 +230,12 @@ fn happen(world: &mut World, dice: &mut Dice) {
         10 => {
             if let Some(agent) = dice.pick(&agents) {
                 let connected = world.machines[&agent].connected;
-                if connected { world.disconnect(agent) } else { world.connect(agent, dice.happens(20)) }
+                if connected {
+                    world.disconnect(agent)
+                } else {
+                    let booted = dice.happens(20).then_some(world.now);
+                    world.connect(agent, booted)
+                }
             }
         }
         11 => agent_changes(world, dice, &agents),
@@ -311,7 +316,7 @@ fn join(world: &mut World, dice: &mut Dice) {
     };
     world.machines.insert(id, Machine::new(record.clone()));
     world.ask(Command::PutAgent { agent: Box::new(record) });
-    world.connect(id, false);
+    world.connect(id, None);
 }
 
 fn agent_changes(world: &mut World, dice: &mut Dice, agents: &[AgentId]) {
@@ -514,7 +519,8 @@ fn strange_report(world: &mut World, dice: &mut Dice, agent: AgentId, attempt: A
             let rebooted = dice.happens(30);
             world.machines.get_mut(&agent).expect("known").begun.remove(&attempt);
             world.out.remove(&attempt);
-            world.tell(Input::NotHere { agent, attempts: vec![attempt], rebooted });
+            let up_since = if rebooted { world.now } else { Timestamp::MIN };
+            world.tell(Input::NotHere { agent, attempts: vec![attempt], up_since });
         }
         return;
     }
@@ -555,7 +561,7 @@ fn soothe(world: &mut World) {
         machine.running.values_mut().for_each(|running| running.ends_at = Some(world.now));
         let agent = Box::new(machine.record.clone());
         world.ask(Command::PutAgent { agent });
-        world.connect(id, false);
+        world.connect(id, None);
     }
     let shared: &[&str] = if world.shares { &["a", "b", "c"] } else { &[] };
     for name in shared {

@@ -120,7 +120,7 @@ fn a_crash_loses_no_end_and_repeats_none() {
         worlds[0].end(AgentId(1), attempt, Verdict::Succeeded);
         // Whoever came back is told again what it has not acknowledged.
         worlds[0].disconnect(AgentId(1));
-        worlds[0].connect(AgentId(1), false);
+        worlds[0].connect(AgentId(1), None);
         hear(&mut worlds);
         worlds.iter_mut().for_each(|world| world.crash = None);
         hear(&mut worlds);

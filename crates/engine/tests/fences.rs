@@ -45,7 +45,7 @@ fn shard(overlap: Overlap) -> Shard {
         version: String::new(),
         kind: AgentKind::Agent,
     };
-    orders(&mut shard, T0, Input::AgentUp { agent: Arc::new(agent), held: Vec::new(), rebooted: false });
+    orders(&mut shard, T0, Input::AgentUp { agent: Arc::new(agent), held: Vec::new(), up_since: Timestamp::MIN });
     shard
 }
 

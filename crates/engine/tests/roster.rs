@@ -56,7 +56,7 @@ fn told(shard: &mut Shard, input: Input) -> Decisions {
 }
 
 fn up(id: i64) -> Input {
-    Input::AgentUp { agent: Arc::new(agent(id)), held: Vec::new(), rebooted: false }
+    Input::AgentUp { agent: Arc::new(agent(id)), held: Vec::new(), up_since: Timestamp::MIN }
 }
 
 fn roster(agents: Vec<AgentRecord>) -> Input {
@@ -97,7 +97,11 @@ fn a_drained_agent_gets_nothing_more_and_what_it_said_of_itself_stays() {
     let mut shard = shard(vec![agent(1)]);
     told(
         &mut shard,
-        Input::AgentUp { agent: Arc::new(AgentRecord { slots: 1, ..agent(1) }), held: Vec::new(), rebooted: false },
+        Input::AgentUp {
+            agent: Arc::new(AgentRecord { slots: 1, ..agent(1) }),
+            held: Vec::new(),
+            up_since: Timestamp::MIN,
+        },
     );
     told(&mut shard, roster(vec![AgentRecord { drained: true, ..agent(1) }]));
     assert_eq!(goes_to(&mut shard), None);

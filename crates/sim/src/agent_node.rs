@@ -10,6 +10,7 @@ use wire::link::{self, Up, up};
 
 use crate::checker::{Broken, Checker};
 use crate::die::Die;
+use crate::server_node::trace;
 use crate::world::BEGIN;
 
 /// A message, and the way it goes.
@@ -25,6 +26,8 @@ pub struct AgentNode {
     unseen: Vec<(i64, Outcome)>,
     /// Counts restarts of the machine.
     boot: u64,
+    /// When its machine last started, as it counts.
+    booted: Timestamp,
     /// Beats sent over each stream that is open.
     open: BTreeMap<Server, u32>,
     /// How much faster than the world its machine counts time, in millionths.
@@ -83,6 +86,7 @@ impl AgentNode {
             tasks: BTreeMap::new(),
             unseen: Vec::new(),
             boot: 0,
+            booted: Timestamp(0),
             open: BTreeMap::new(),
             drift: 0,
             bug: None,
@@ -109,8 +113,9 @@ impl AgentNode {
     }
 
     /// The agent starts on what its disk has.
-    pub fn start(&mut self) {
+    pub fn start(&mut self, now: Timestamp) {
         let rebooted = self.disk.boot_seen != self.boot;
+        trace(now, "the agent comes back", &(self.record.id, rebooted));
         self.open.clear();
         let running = self.disk.taken.values().filter(|taken| !self.disk.endings.contains_key(&taken.attempt));
         let recovered = Recovered {
@@ -119,6 +124,7 @@ impl AgentNode {
             unacked: self.disk.endings.values().cloned().collect(),
             graves: self.disk.graves.clone(),
             rebooted,
+            booted: self.booted,
         };
         let gone: Vec<i64> =
             recovered.running.iter().map(|t| t.attempt).filter(|a| !self.tasks.contains_key(a)).collect();
@@ -138,9 +144,10 @@ impl AgentNode {
     }
 
     /// The machine restarts: tasks are gone, and what had not reached the disk may be too.
-    pub fn reboot(&mut self, die: &mut Die, checker: &mut Checker) {
+    pub fn reboot(&mut self, now: Timestamp, die: &mut Die, checker: &mut Checker) {
         self.session = None;
         self.boot += 1;
+        self.booted = self.steady(now);
         for attempt in std::mem::take(&mut self.tasks).into_keys() {
             checker.ended(AttemptId(attempt));
         }
@@ -280,6 +287,7 @@ impl AgentNode {
             }
             Act::Start(start) => {
                 let attempt = start.order.attempt;
+                trace(now, "starts", &(self.record.id, AttemptId(attempt)));
                 checker.began(AttemptId(attempt), JobId(start.task.job))?;
                 let (shard, until, leash) = (start.order.shard, start.until, start.order.leash_us.map(Span));
                 let taken = Taken { attempt, shard, until, started_at: Some(now), leash };

@@ -17,7 +17,7 @@ pub struct Line {
     ups: VecDeque<(Timestamp, Up)>,
     downs: VecDeque<(Timestamp, Down)>,
     told: BTreeSet<VersionId>,
-    rebooted: bool,
+    up_since: Timestamp,
 }
 
 /// What a version runs, for those who must send it.
@@ -81,7 +81,8 @@ impl Line {
     ) -> Vec<Input> {
         match up.body {
             Some(up::Body::Hello(hello)) => {
-                self.rebooted = hello.rebooted;
+                let heard = std::time::Instant::now();
+                self.up_since = server::links::Uptime::of(&hello, heard).since(now, heard);
                 let welcome = link::Welcome {
                     protocol: link::PROTOCOL,
                     now: now.0,
@@ -97,7 +98,7 @@ impl Line {
                     .held
                     .into_iter()
                     .map(|h| Held { attempt: AttemptId(h.attempt), started_at: h.started_at.map(Timestamp) });
-                vec![Input::AgentUp { agent: Arc::clone(record), held: held.collect(), rebooted: self.rebooted }]
+                vec![Input::AgentUp { agent: Arc::clone(record), held: held.collect(), up_since: self.up_since }]
             }
             Some(up::Body::Reports(reports)) => {
                 let known = reports.items.into_iter().filter_map(Option::<Report>::from);

@@ -56,7 +56,7 @@ impl World {
             let reboot = self.die.one_in(faults.agent_reboot);
             if (crash || reboot) && self.agents[n].is_up() {
                 if reboot {
-                    self.agents[n].reboot(&mut self.die, &mut self.checker);
+                    self.agents[n].reboot(self.now, &mut self.die, &mut self.checker);
                 } else {
                     self.agents[n].crash();
                 }

@@ -294,7 +294,7 @@ impl World {
         }
         for n in 0..self.agents.len() {
             if self.agent_back[n].take_if(|at| *at <= now).is_some() {
-                self.agents[n].start();
+                self.agents[n].start(self.now);
                 self.reconnect[n] = Some(now);
             }
             let due = self.reconnect[n].is_some_and(|at| at <= now);

@@ -34,6 +34,13 @@ fn jobs_that_share_have_their_turn_whatever_happens() {
     }
 }
 
+/// A machine restarted and lost what it had not written; its agent said so for a while, but nobody owned the shard then. The
+/// next owner took what the agent did not have for never started, and it ran twice.
+#[test]
+fn a_restart_that_nobody_heard_of_is_no_proof_that_nothing_ran() {
+    run(Scenario::ring_three(1_794_823_481_477_316_848)).unwrap_or_else(|failure| panic!("{failure}"));
+}
+
 /// The checker must notice each planted bug within a few histories, or it proves nothing.
 fn is_caught(mutant: Mutant, broken: &[Promise]) {
     is_caught_among(Misfortunes::usual(), mutant, broken);

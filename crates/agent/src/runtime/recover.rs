@@ -3,7 +3,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use model::Outcome;
+use model::{Outcome, Timestamp};
 
 use super::config::AgentError;
 use super::{clock, logs};
@@ -52,6 +52,8 @@ pub(crate) fn recover(data: &DataDir, limits: SpoolLimits) -> Result<Recovery, A
             unacked: found.unacked,
             graves: found.graves,
             rebooted,
+            // The steady clock counts from then.
+            booted: Timestamp(0),
         },
         spool,
         taken: BTreeMap::new(),

@@ -139,6 +139,8 @@ pub struct Recovered {
     pub graves: Vec<(i64, Timestamp)>,
     /// The machine restarted since this agent last ran.
     pub rebooted: bool,
+    /// When it did, on the steady clock.
+    pub booted: Timestamp,
 }
 
 /// An attempt that was taken before and still runs.

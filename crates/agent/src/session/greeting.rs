@@ -6,7 +6,7 @@ use wire::link;
 use super::{Act, BEAT_EVERY_MIN, Note, Now, Server, Session};
 
 impl Session {
-    pub(super) fn hello(&self) -> link::Hello {
+    pub(super) fn hello(&self, now: Now) -> link::Hello {
         let profile = &self.profile;
         link::Hello {
             protocol: link::PROTOCOL,
@@ -16,6 +16,7 @@ impl Session {
             labels: profile.labels.clone().into_iter().collect(),
             slots: profile.slots,
             rebooted: self.rebooted,
+            up_us: (now.steady - self.booted).0.max(1),
         }
     }
 

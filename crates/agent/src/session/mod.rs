@@ -39,6 +39,7 @@ const BEAT_EVERY_MIN: Span = Span::millis(50);
 pub struct Session {
     profile: Profile,
     rebooted: bool,
+    booted: Timestamp,
     streams: BTreeMap<Server, Stream>,
     /// The highest term of each shard; on disk, too.
     terms: BTreeMap<u32, i64>,
@@ -125,6 +126,7 @@ impl Session {
             slots: Slots::new(profile.slots, runs.len() as u32),
             profile,
             rebooted: recovered.rebooted,
+            booted: recovered.booted,
             streams: BTreeMap::new(),
             terms: recovered.terms.into_iter().collect(),
             owners: BTreeMap::new(),
@@ -149,7 +151,7 @@ impl Session {
             heard: None,
         };
         self.streams.insert(server, stream);
-        out.push(send(server, up::Body::Hello(self.hello())));
+        out.push(send(server, up::Body::Hello(self.hello(now))));
     }
 
     /// What this server owned has no owner until somebody greets again.

@@ -330,7 +330,7 @@ impl World {
         self.ask(Command::Rerun { instance: Box::new(instance), rule })
     }
 
-    pub fn connect(&mut self, agent: AgentId, rebooted: bool) {
+    pub fn connect(&mut self, agent: AgentId, booted: Option<Timestamp>) {
         // The door knows only who has joined; one that was removed must join again.
         if !self.store.agents.contains_key(&agent) {
             let agent = Box::new(self.machines[&agent].record.clone());
@@ -338,7 +338,7 @@ impl World {
         }
         let machine = self.machines.get_mut(&agent).expect("scripts name known machines");
         machine.connected = true;
-        if rebooted {
+        if booted.is_some() {
             machine.reboot();
         }
         let (record, held) = (Arc::new(machine.record.clone()), machine.held());
@@ -347,8 +347,8 @@ impl World {
         self.out.retain(|attempt, order| {
             !fenced || order.agent != agent || held.iter().any(|held| held.attempt == *attempt)
         });
-        self.tell(Input::AgentUp { agent: record, held, rebooted });
-        if rebooted && !fenced {
+        self.tell(Input::AgentUp { agent: record, held, up_since: booted.unwrap_or(Timestamp::MIN) });
+        if booted.is_some() && !fenced {
             self.signs_say_gone(agent);
         }
         let again: Vec<_> = self.machines[&agent].unacknowledged.values().cloned().collect();
@@ -397,7 +397,7 @@ impl World {
             panic!("after a load at {}: {what}\n{}", clock(self.now), self.story());
         }
         let connected: Vec<_> = self.machines.iter().filter(|(_, m)| m.connected).map(|(id, _)| *id).collect();
-        connected.into_iter().for_each(|agent| self.connect(agent, false));
+        connected.into_iter().for_each(|agent| self.connect(agent, None));
     }
 
     /// Lets time pass, doing whatever falls due on the way.

@@ -190,7 +190,7 @@ impl World {
         }
         self.machines.insert(id, Machine { runs, ..Machine::new(record.clone()) });
         self.ask(Command::PutAgent { agent: Box::new(record) });
-        self.connect(id, false);
+        self.connect(id, None);
     }
 
     /// Where the newest attempt of an instance is.
@@ -220,14 +220,15 @@ impl World {
     fn back(&mut self, name: &str, how: &[&str]) {
         let agent = self.agent_named(name);
         match how {
-            [] => self.connect(agent, false),
-            ["rebooted"] => self.connect(agent, true),
+            [] => self.connect(agent, None),
+            ["rebooted"] => self.connect(agent, Some(self.now)),
+            ["rebooted", "at", when] => self.connect(agent, Some(time(when))),
             ["without", instance] => {
                 let attempt = self.store.rows[&self.instance(instance)].instance.attempt;
                 let machine = self.machine(name);
                 machine.running.remove(&attempt);
                 machine.begun.remove(&attempt);
-                self.connect(agent, false);
+                self.connect(agent, None);
             }
             other => panic!("back {name} {other:?}"),
         }

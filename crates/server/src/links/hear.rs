@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use cluster::Stretch;
 use engine::Input;
@@ -13,6 +13,7 @@ use tonic::{Status, Streaming};
 use wire::link::{self, Down, Up, down, up};
 
 use super::service::{LinkService, Stands};
+use super::uptime::Uptime;
 use crate::shard::Seat;
 
 /// An agent that says nothing for this long is not there.
@@ -23,7 +24,7 @@ type Downs = mpsc::Sender<Result<Down, Status>>;
 pub(super) async fn listen(
     link: &LinkService,
     record: &Arc<AgentRecord>,
-    rebooted: bool,
+    uptime: Uptime,
     serial: u64,
     stretch: Option<Stretch>,
     ups: &mut Streaming<Up>,
@@ -57,12 +58,12 @@ pub(super) async fn listen(
                     return;
                 }
             }
-            Some(up::Body::TermStored(stored)) => terms_stored(link, record, rebooted, serial, vec![stored]).await,
-            Some(up::Body::TermsStored(all)) => terms_stored(link, record, rebooted, serial, all.items).await,
+            Some(up::Body::TermStored(stored)) => terms_stored(link, record, uptime, serial, vec![stored]).await,
+            Some(up::Body::TermsStored(all)) => terms_stored(link, record, uptime, serial, all.items).await,
             Some(up::Body::Answer(answer)) => {
                 let attempts = answer.not_here.into_iter().map(AttemptId).collect();
                 let shard = ShardId(answer.shard.into());
-                link.shards.tell(shard, Input::NotHere { agent: record.id, attempts, rebooted });
+                link.shards.tell(shard, Input::NotHere { agent: record.id, attempts, up_since: since(link, uptime) });
             }
             // A second hello, or a kind this build does not know: nothing to act on.
             Some(up::Body::Hello(_)) | None => {}
@@ -70,11 +71,15 @@ pub(super) async fn listen(
     }
 }
 
+fn since(link: &LinkService, uptime: Uptime) -> Timestamp {
+    uptime.since(link.clock.now(), Instant::now())
+}
+
 /// Each shard hears what the agent holds of it.
 async fn terms_stored(
     link: &LinkService,
     record: &Arc<AgentRecord>,
-    rebooted: bool,
+    uptime: Uptime,
     serial: u64,
     items: Vec<link::TermStored>,
 ) {
@@ -92,7 +97,7 @@ async fn terms_stored(
         if link.switchboard.holds(seat)
             && let Some(shard) = link.shards.handle(seat.shard)
         {
-            shard.holds(Arc::clone(record), serial, held.remove(&seat.shard).unwrap_or_default(), rebooted);
+            shard.holds(Arc::clone(record), serial, held.remove(&seat.shard).unwrap_or_default(), since(link, uptime));
         }
     }
 }

@@ -7,6 +7,7 @@ mod service;
 mod stream;
 mod switchboard;
 mod tasks;
+mod uptime;
 
 pub(crate) use exchange::Exchange;
 pub use log_rights::log_rights;
@@ -14,3 +15,4 @@ pub use service::LinkService;
 pub use stream::order_message;
 pub use switchboard::{Switchboard, Word};
 pub use tasks::Tasks;
+pub use uptime::Uptime;

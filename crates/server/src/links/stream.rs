@@ -2,7 +2,7 @@
 //! nothing; what is lost with a stream is asked for again on the next.
 
 use std::collections::{BTreeSet, HashSet};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use cluster::Stretch;
 use engine::{Input, Order};
@@ -14,6 +14,7 @@ use wire::link::{self, Down, Hello, Up, down, up};
 use super::hear::{SILENCE_MAX, listen};
 use super::service::{LinkService, Stands};
 use super::switchboard::Word;
+use super::uptime::Uptime;
 use crate::shard::{Parcel, Seat};
 
 const BEAT_EVERY: Duration = Duration::from_secs(2);
@@ -34,7 +35,8 @@ pub(super) async fn run(link: LinkService, agent: AgentId, mut ups: Streaming<Up
     let (serial, words) = link.switchboard.connect(agent, link.clock.now());
     tracing::info!(%agent, name = %record.name, "agent connected");
     let talker = tokio::spawn(talk(link.clone(), hello.protocol, stretch, words, downs.clone()));
-    listen(&link, &record, hello.rebooted, serial, stretch, &mut ups, &downs).await;
+    let uptime = Uptime::of(&hello, Instant::now());
+    listen(&link, &record, uptime, serial, stretch, &mut ups, &downs).await;
     talker.abort();
     if link.switchboard.disconnect(agent, serial) {
         tracing::warn!(%agent, name = %record.name, "agent is gone");

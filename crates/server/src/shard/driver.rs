@@ -255,9 +255,9 @@ impl Driver {
                     self.tell(input)?;
                 }
             }
-            Message::Holds { agent, serial, held, rebooted } => {
+            Message::Holds { agent, serial, held, up_since } => {
                 if self.around.outlets.open(self.shard, agent.id, serial) {
-                    self.tell(Input::AgentUp { agent, held, rebooted })?;
+                    self.tell(Input::AgentUp { agent, held, up_since })?;
                 }
             }
             Message::Heard { term, letters } => {

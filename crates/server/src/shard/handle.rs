@@ -28,7 +28,7 @@ pub(super) enum Message {
         agent: Arc<AgentRecord>,
         serial: u64,
         held: Vec<Held>,
-        rebooted: bool,
+        up_since: Timestamp,
     },
     /// What other shards have told this one, read while it was owned under that term.
     Heard {
@@ -101,8 +101,8 @@ impl ShardHandle {
     }
 
     /// An agent has stored our term and said what it holds, over the stream of this number.
-    pub fn holds(&self, agent: Arc<AgentRecord>, serial: u64, held: Vec<Held>, rebooted: bool) {
-        let _ = self.messages.send(Message::Holds { agent, serial, held, rebooted });
+    pub fn holds(&self, agent: Arc<AgentRecord>, serial: u64, held: Vec<Held>, up_since: Timestamp) {
+        let _ = self.messages.send(Message::Holds { agent, serial, held, up_since });
     }
 
     /// Other shards told this one these; read from the outbox while `Progress::term` was this. Said again until they are

@@ -121,7 +121,7 @@ impl Executors {
             self.relist(id, Some(n as u32)).await?;
             self.line_at(id, address, Dialect::default());
             let record = self.record(id).ok_or("it was removed meanwhile")?;
-            self.tell_all(Input::AgentUp { agent: record, held: Vec::new(), rebooted: false });
+            self.tell_all(Input::AgentUp { agent: record, held: Vec::new(), up_since: Timestamp::MIN });
         }
         let of_pool = |record: &Arc<AgentRecord>| record.tenant == tenant && record.pools.iter().any(|own| own == pool);
         let listed = self.records().into_iter().filter(of_pool).filter(|record| executor(record).listed.is_some());

@@ -5,7 +5,8 @@ use std::time::Duration;
 
 use engine::{Command, Input};
 use model::{
-    Actor, AgentId, AgentKind, AgentRecord, Executor, Outcome, Report, ReportKind, ShardId, Span, Verdict, VersionId,
+    Actor, AgentId, AgentKind, AgentRecord, Executor, Outcome, Report, ReportKind, ShardId, Span, Timestamp, Verdict,
+    VersionId,
 };
 use parking_lot::{Mutex, RwLock};
 use tokio_util::sync::CancellationToken;
@@ -143,7 +144,7 @@ impl Executors {
             News::None => {}
             News::Up(agent) => {
                 tracing::info!(executor = %agent.name, pool = ?agent.pools, "an executor is there");
-                self.tell_all(Input::AgentUp { agent, held: Vec::new(), rebooted: false });
+                self.tell_all(Input::AgentUp { agent, held: Vec::new(), up_since: Timestamp::MIN });
             }
             News::Gone(agent) => self.tell_all(Input::AgentGone { agent }),
         }
@@ -243,7 +244,7 @@ impl Executors {
         let this = self.clone();
         self.spawn(async move {
             for agent in this.records().into_iter().filter(|record| this.is_there(record.id)) {
-                this.tell(shard, Input::AgentUp { agent, held: Vec::new(), rebooted: false });
+                this.tell(shard, Input::AgentUp { agent, held: Vec::new(), up_since: Timestamp::MIN });
             }
         });
     }

@@ -175,7 +175,7 @@ impl World {
         };
         let shards = &self.running.app.shards;
         shards.ask(Actor::system(), Command::PutAgent { agent: Box::new(agent.clone()) }).await.unwrap();
-        self.shard().tell(Input::AgentUp { agent: Arc::new(agent), held: Vec::new(), rebooted: false });
+        self.shard().tell(Input::AgentUp { agent: Arc::new(agent), held: Vec::new(), up_since: Timestamp::MIN });
         id
     }
 

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use engine::Input;
 use engine::input::Held;
 use model::{AgentRecord, AttemptId, Load, Report, ShardId, Span, Term, Timestamp, VersionId};
-use server::links::Word;
+use server::links::{Uptime, Word};
 use server::shard::{Parcel, Seat};
 use store::Reads;
 use wire::link::{self, Up, down, up};
@@ -31,11 +31,12 @@ impl Process {
             if self.leaving != Leaving::No {
                 return stream.close_server_end(now, true, bits.die);
             }
-            return self.welcome(stream, hello.rebooted, record, bits);
+            return self.welcome(stream, hello, record, bits);
         }
-        let ServerEnd::Open { serial, stretch, rebooted, heard, .. } = &mut stream.server_end else { return };
+        let ServerEnd::Open { serial, stretch, uptime, heard, .. } = &mut stream.server_end else { return };
         *heard = now;
-        let (serial, stretch, rebooted) = (*serial, *stretch, *rebooted);
+        let (serial, stretch, uptime) = (*serial, *stretch, *uptime);
+        let up_since = uptime.since(self.machine.clock(now), self.machine.instant(now));
         if !self.board.is_current(record.id, serial) {
             return stream.close_server_end(now, true, bits.die);
         }
@@ -66,26 +67,27 @@ impl Process {
                     stream.send_down(now, down::Body::BeatSeen(seen), bits.die);
                 }
             }
-            Some(up::Body::TermStored(stored)) => self.term_stored(record, rebooted, serial, stored),
+            Some(up::Body::TermStored(stored)) => self.term_stored(record, up_since, serial, stored),
             Some(up::Body::TermsStored(all)) => {
-                all.items.into_iter().for_each(|stored| self.term_stored(record, rebooted, serial, stored));
+                all.items.into_iter().for_each(|stored| self.term_stored(record, up_since, serial, stored));
             }
             Some(up::Body::Answer(answer)) => {
                 let attempts = answer.not_here.into_iter().map(AttemptId).collect();
                 if let Some(run) = self.runs.get_mut(&ShardId(answer.shard.into())) {
-                    run.tell(Told::Input(Input::NotHere { agent: record.id, attempts, rebooted }));
+                    run.tell(Told::Input(Input::NotHere { agent: record.id, attempts, up_since }));
                 }
             }
             Some(up::Body::Hello(_)) | None => {}
         }
     }
 
-    fn welcome(&mut self, stream: &mut Stream, rebooted: bool, record: &Arc<AgentRecord>, bits: &mut Bits) {
+    fn welcome(&mut self, stream: &mut Stream, hello: &link::Hello, record: &Arc<AgentRecord>, bits: &mut Bits) {
         let now = bits.now;
         let clock = self.machine.clock(now);
         let stretch = self.tenure.stretch();
+        let uptime = Uptime::of(hello, self.machine.instant(now));
         let (serial, words) = self.board.connect(record.id, clock);
-        stream.server_end = ServerEnd::Open { serial, stretch, words, told: BTreeSet::new(), rebooted, heard: now };
+        stream.server_end = ServerEnd::Open { serial, stretch, words, told: BTreeSet::new(), uptime, heard: now };
         let welcome = link::Welcome {
             protocol: link::PROTOCOL,
             now: clock.0,
@@ -99,14 +101,14 @@ impl Process {
         }
     }
 
-    fn term_stored(&mut self, record: &Arc<AgentRecord>, rebooted: bool, serial: u64, stored: link::TermStored) {
+    fn term_stored(&mut self, record: &Arc<AgentRecord>, up_since: Timestamp, serial: u64, stored: link::TermStored) {
         let seat = Seat { shard: ShardId(stored.shard.into()), term: Term(stored.term) };
         if self.board.holds(seat)
             && let Some(run) = self.runs.get_mut(&seat.shard)
         {
             let held = |h: link::Held| Held { attempt: AttemptId(h.attempt), started_at: h.started_at.map(Timestamp) };
             let held = stored.held.into_iter().map(held).collect();
-            run.tell(Told::Holds { agent: Arc::clone(record), serial, held, rebooted });
+            run.tell(Told::Holds { agent: Arc::clone(record), serial, held, up_since });
         }
     }
 

@@ -117,7 +117,7 @@ impl World {
             if (crash || reboot) && self.agents[n].is_up() {
                 self.count += 1;
                 if reboot {
-                    self.agents[n].reboot(&mut self.die, &mut self.checker);
+                    self.agents[n].reboot(self.now, &mut self.die, &mut self.checker);
                 } else {
                     self.agents[n].crash();
                 }

@@ -65,7 +65,7 @@ pub(super) enum ServerEnd {
         words: UnboundedReceiver<Word>,
         /// Versions whose task it has carried.
         told: BTreeSet<VersionId>,
-        rebooted: bool,
+        uptime: server::links::Uptime,
         heard: Timestamp,
     },
     Closed,

@@ -413,7 +413,7 @@ impl World {
         }
         for n in 0..self.agents.len() {
             if self.agent_back[n].take_if(|at| *at <= now).is_some() {
-                self.agents[n].start();
+                self.agents[n].start(self.now);
                 self.redial.extend((0..self.hosts.len()).map(|server| ((n, server), now)));
             }
         }

@@ -353,6 +353,7 @@ fn after_a_restart_everything_known_is_still_known() {
         unacked: vec![ending(2), ending(1)],
         graves: vec![(4, Timestamp(70_000_000))],
         rebooted: true,
+        booted: Timestamp(0),
     };
     restarted(recovered)
         .connect()

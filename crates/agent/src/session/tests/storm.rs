@@ -221,6 +221,7 @@ impl World {
             unacked: self.journal.values().cloned().collect(),
             graves: self.acked.iter().map(|(attempt, until)| (*attempt, *until)).collect(),
             rebooted: false,
+            booted: Timestamp(0),
         };
         // What waited is forgotten and may be ordered again.
         self.waiting.clear();
