@@ -35,6 +35,19 @@ impl Lane {
         self.conn = None;
     }
 
+    /// Connects, if it is not. By itself, so that on a slow way the first call has the same time as any other.
+    pub(super) fn ready(&mut self, patience: Duration) -> Result<(), Fault> {
+        let Lane { runtime, door, settings, conn } = self;
+        if conn.as_ref().is_some_and(|conn| !conn.is_closed()) {
+            return Ok(());
+        }
+        *conn = None;
+        let made = drive(runtime, async { tokio::time::timeout(patience, door.connect(settings)).await });
+        let late = || Fault::Lost(format!("no connection to {door} within {} s", patience.as_secs_f32()));
+        *conn = Some(made.map_err(|_| late())??);
+        Ok(())
+    }
+
     /// Runs `work` once, within `patience`; a connection that proves bad is dropped.
     pub(super) fn once<T>(
         &mut self,

@@ -16,6 +16,8 @@ use crate::leases::{LeaseRow, Leases, Picture, ServerRow};
 
 /// After this an answer would come too late to be of use.
 const PATIENCE: Duration = Duration::from_secs(2);
+/// A connection takes several round trips, and over a long way each takes long. It serves the next call too.
+const CONNECT_WITHIN: Duration = Duration::from_secs(4);
 
 pub(super) const KEEPER: &str = "
     set search_path = duly;
@@ -47,8 +49,7 @@ impl PgLeases {
         let end = Instant::now() + PATIENCE;
         loop {
             let fresh = !self.lane.is_connected();
-            let left = end.saturating_duration_since(Instant::now());
-            let fault = match self.lane.once(left, &work) {
+            let fault = match self.lane.ready(CONNECT_WITHIN).and_then(|()| self.lane.once(PATIENCE, &work)) {
                 Ok(done) => return Ok(done),
                 Err(fault) => fault,
             };

@@ -85,6 +85,8 @@ async fn version(conn: &Conn) -> Result<i64, Fault> {
             "the schema duly of this database belongs to another program; name another database for the store".into(),
         )
     };
+    // A meta of another shape is another's; a database that goes away just now is nobody's mistake.
+    let unless_lost = |fault: Fault| if matches!(fault, Fault::Lost(_)) { fault } else { strange().into() };
     let ours = "select 1 from pg_class where oid = to_regclass('duly.meta') and relkind = 'r'";
     if conn.first(ours, &[]).await?.is_none() {
         return Err(strange().into());
@@ -92,7 +94,7 @@ async fn version(conn: &Conn) -> Result<i64, Fault> {
     let marks =
         conn.query("select key::text, value::text from meta where key in ('application', 'schema_version')", &[]);
     let marks: Vec<(String, Option<String>)> =
-        marks.await.map_err(|_| strange())?.iter().map(|row| (row.get(0), row.get(1))).collect();
+        marks.await.map_err(unless_lost)?.iter().map(|row| (row.get(0), row.get(1))).collect();
     let mark = |wanted: &str| marks.iter().find(|(key, _)| key == wanted).and_then(|(_, value)| value.as_deref());
     match (mark("application"), mark("schema_version").and_then(|version| version.parse().ok())) {
         (Some("duly"), Some(version)) => Ok(version),
