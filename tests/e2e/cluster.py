@@ -14,6 +14,8 @@ from postgres import Postgres
 
 # Times that tests measured, printed when all are done. What a busy machine makes of them is judged by the bench.
 FIGURES: list[str] = []
+# What was left out, and how to have it.
+NOT_TESTED: list[str] = []
 
 
 class Node(Duly):
@@ -26,15 +28,17 @@ class Node(Duly):
         self.host = place.host if place else "127.0.0.1"
         self.url = f"http://{self.host}:{self.port}"
         self.agent_port, self.peer_port = free_port(), free_port()
+        # Where agents and other servers are told to call it, if elsewhere than where it listens.
+        self.agent_address, self.addresses = None, []
         self.paused = False
 
     def start(self, *more, wait: bool = True, wrap: list | None = None, env: dict | None = None):
         self.starts += 1
         log = open(self.root / f"server-{self.starts}.log", "wb")
         inside, tls = (self.place.inside, ["--agent-tls"]) if self.place else ([], [])
-        command = [*inside, *(wrap or []), BIN, "server", "--data", str(self.data), "--name", self.name,
+        command = [*inside, *(wrap or []), self.bin, "server", "--data", str(self.data), "--name", self.name,
                    "--listen", f"{self.host}:{self.port}", "--agent-listen", f"{self.host}:{self.agent_port}", *tls,
-                   "--peer-listen", f"{self.host}:{self.peer_port}", *map(str, more)]
+                   "--peer-listen", f"{self.host}:{self.peer_port}", *self.addresses, *map(str, more)]
         self.server = subprocess.Popen(command, stdout=log, stderr=subprocess.STDOUT, env={**self.env, **(env or {})},
                                        start_new_session=True)
         if wait:
@@ -43,7 +47,7 @@ class Node(Duly):
 
     @property
     def agent_endpoint(self) -> str:
-        return f"{'https' if self.place else 'http'}://{self.host}:{self.agent_port}"
+        return f"{'https' if self.place else 'http'}://{self.agent_address or f'{self.host}:{self.agent_port}'}"
 
     def send(self, what: signal.Signals):
         self.paused = what == signal.SIGSTOP or (self.paused and what != signal.SIGCONT)
@@ -59,10 +63,10 @@ class Node(Duly):
 
 
 class Cluster:
-    def __init__(self, root: pathlib.Path, short: pathlib.Path, servers: int = 3, lease_ms: int = 4000, network=None):
+    def __init__(self, root: pathlib.Path, short: pathlib.Path, servers: int = 3, lease_ms: int = 4000, network=None, bin: str = BIN, prepare=None):
         """`short` is a directory with a short path, because the database's socket lies in it. With a network each process has
-        a place of its own there, by its name; the database's is `db`."""
-        self.root, self.network = root, network
+        a place of its own there, by its name; the database's is `db`. `prepare` is done to each server before it starts."""
+        self.root, self.network, self.bin, self.prepare = root, network, bin, prepare
         self.database = Postgres(short / "pg", self.place("db")).start()
         self.env = {"DULY_STORE": self.database.address, "DULY_LEASE_MS": str(lease_ms)}
         self.lease = lease_ms / 1000
@@ -84,7 +88,11 @@ class Cluster:
         return self.network.join(name) if self.network else None
 
     def node(self, name: str, env: dict | None = None) -> Node:
-        return Node(self.root / name, name, {**self.env, **(env or {})}, self.token_file, self.place(name))
+        node = Node(self.root / name, name, {**self.env, **(env or {})}, self.token_file, self.place(name))
+        node.bin = self.bin
+        if self.prepare:
+            self.prepare(self, node)
+        return node
 
     def start(self):
         for node in self.nodes:
@@ -102,7 +110,7 @@ class Cluster:
         """Those that can be asked."""
         return [node for node in self.nodes if node.server and node.server.poll() is None and not node.paused]
 
-    def join_agent(self, name: str, *more):
+    def join_agent(self, name: str, *more, bin: str | None = None):
         """Dials all servers; known to the one that gave it its token, and by that to all."""
         home = self.root / "agents" / name
         home.mkdir(parents=True, exist_ok=True)
@@ -111,7 +119,7 @@ class Cluster:
             token.write_text(self.living()[0].json("join-token")["token"])
         seeds = [word for node in self.nodes for word in ("--server", node.agent_endpoint)]
         place = self.place(name)
-        command = [*(place.inside if place else []), BIN, "agent", "--data", home, *seeds, "--name", name, "--join-token-file", token, *more]
+        command = [*(place.inside if place else []), bin or self.bin, "agent", "--data", home, *seeds, "--name", name, "--join-token-file", token, *more]
         log = open(self.root / f"agent-{name}.log", "ab")
         self.agents[name] = subprocess.Popen([str(word) for word in command], stdout=log, stderr=log, start_new_session=True)
 

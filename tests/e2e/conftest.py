@@ -7,10 +7,11 @@ import tempfile
 import pytest
 
 import xxl_peers
-from cluster import FIGURES, Cluster
+from cluster import FIGURES, NOT_TESTED, Cluster
 from harness import BIN, PASSWORD, Duly, eventually
 from network import Network
 from postgres import fresh_database
+from slow_link import Links
 from xxl_door import Door
 from xxl_stub import TOKEN, Executor
 
@@ -70,6 +71,15 @@ def make():
         yield make
         for one in made:
             one.stop()
+
+
+@pytest.fixture
+def links():
+    one = Links()
+    try:
+        yield one
+    finally:
+        one.stop()
 
 
 @pytest.fixture
@@ -138,6 +148,10 @@ def pytest_terminal_summary(terminalreporter):
         terminalreporter.section("XXL-JOB executors NOT tested", sep="!", red=True)
         for name, reason in xxl_peers.left_out.items():
             terminalreporter.line(f"{name}: {reason}", red=True)
+    if NOT_TESTED:
+        terminalreporter.section("NOT tested", sep="!", red=True)
+        for line in NOT_TESTED:
+            terminalreporter.line(line, red=True)
     if FIGURES:
         terminalreporter.section("measured under faults")
         for line in FIGURES:

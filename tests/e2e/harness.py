@@ -68,6 +68,8 @@ class Duly:
             self.env["DULY_STORE"] = fresh_database()
         self.token_file = root / "token"
         self.starts = 0
+        # What is started and called: another than ours where two versions meet.
+        self.bin = BIN
 
     # ---- processes
 
@@ -80,7 +82,7 @@ class Duly:
     def up(self, *more, wait: bool = True, wrap: list | None = None, env: dict | None = None):
         self.starts += 1
         log = open(self.root / f"server-{self.starts}.log", "wb")
-        command = [*(wrap or []), BIN, "up", "--data", str(self.data), "--listen", f"127.0.0.1:{self.port}",
+        command = [*(wrap or []), self.bin, "up", "--data", str(self.data), "--listen", f"127.0.0.1:{self.port}",
                    "--slots", str(self.slots), *map(str, more)]
         self.server = subprocess.Popen(command, stdout=log, stderr=subprocess.STDOUT, env={**self.env, **(env or {})},
                                        start_new_session=True)
@@ -175,7 +177,7 @@ class Duly:
         env = dict(self.env, DULY_URL=self.url)
         if self.token_file.exists():
             env["DULY_TOKEN"] = self.token_file.read_text()
-        done = subprocess.run([BIN, *map(str, args)], capture_output=True, text=True, env=env, input=stdin, timeout=timeout)
+        done = subprocess.run([self.bin, *map(str, args)], capture_output=True, text=True, env=env, input=stdin, timeout=timeout)
         if check and done.returncode != 0:
             raise AssertionError(f"duly {' '.join(map(str, args))} ended with {done.returncode}:\n{done.stdout}{done.stderr}")
         return done
