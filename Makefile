@@ -37,7 +37,7 @@ soak: need-peers $(PYTHON_VENV)/ready
 	scripts/shim target/release
 	cargo test --release -p duly-sim --test soak -- --ignored --nocapture
 	cargo test --release -p duly-engine --test anything -- --ignored
-	DULY_BIN=$(CURDIR)/target/release/duly DULY_SOAK=1 $(PYTHON_VENV)/bin/pytest -q tests/e2e
+	DULY_PREVIOUS=$$(scripts/previous) DULY_BIN=$(CURDIR)/target/release/duly DULY_SOAK=1 $(PYTHON_VENV)/bin/pytest -q tests/e2e
 	DULY_BIN=$(CURDIR)/target/release/duly DULY_TEST_STORE=postgres $(PYTHON_VENV)/bin/pytest -q tests/e2e
 
 ## Speed beside bare floors in the same run; prints a table and writes JSON.
