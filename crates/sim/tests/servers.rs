@@ -41,6 +41,13 @@ fn a_restart_that_nobody_heard_of_is_no_proof_that_nothing_ran() {
     run(Scenario::ring_three(1_794_823_481_477_316_848)).unwrap_or_else(|failure| panic!("{failure}"));
 }
 
+/// An order that was overtaken within its own batch was sent when the answer to that
+/// batch was lost.
+#[test]
+fn an_order_that_was_overtaken_within_its_batch_is_not_sent() {
+    run(Scenario::sharing(1_794_829_918_686_305_791)).unwrap_or_else(|failure| panic!("{failure}"));
+}
+
 /// The checker must notice each planted bug within a few histories, or it proves nothing.
 fn is_caught(mutant: Mutant, broken: &[Promise]) {
     is_caught_among(Misfortunes::usual(), mutant, broken);

@@ -9,7 +9,7 @@ use std::collections::VecDeque;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
-use engine::{Answer, Caller, Change, Commit, Decisions, Effect, Input, Message, Refusal, Shard};
+use engine::{Answer, Caller, Change, Commit, Decisions, Effect, Input, Message, MessageId, Refusal, Shard};
 use model::{Batch, JobId, Timestamp};
 use store::{CommitError, Standing};
 
@@ -133,7 +133,9 @@ impl Keeper {
         if self.flight.is_some() || self.gathered.decisions.writes_nothing() {
             return None;
         }
-        let Gathered { inputs, decisions } = std::mem::take(&mut self.gathered);
+        let Gathered { inputs, mut decisions } = std::mem::take(&mut self.gathered);
+        // What was overtaken within the batch stays overtaken, even if memory is dropped before its effects happen.
+        decisions.effects.retain(|effect| self.shard.stands(effect));
         self.batch = Batch(self.batch.0 + 1);
         let commit = Arc::new(Commit {
             shard: self.shard.id(),
@@ -184,6 +186,7 @@ impl Keeper {
         let flight = self.flight.take().expect("a commit was under way");
         let mut trouble = self.stale.then_some(Trouble::Reload);
         self.alone = false;
+        self.forget_taken(&flight.commit);
         // Answers come before everything that waits, or two claims of one name would be answered out of order.
         for answer in answers {
             if trouble.is_none() {
@@ -259,17 +262,29 @@ impl Keeper {
     pub fn done_after_all(&mut self) -> (Arc<Commit>, Vec<Effect>, Option<Trouble>) {
         let flight = self.flight.take().expect("a commit was under way");
         if self.stale {
+            self.forget_taken(&flight.commit);
             return (flight.commit, flight.effects, Some(Trouble::Reload));
         }
         self.alone = false;
         if flight.commit.changes.iter().any(lets_through) {
             let trouble = self.keep_for_telling_again(Vec::new());
+            self.forget_taken(&flight.commit);
             return (flight.commit, flight.effects, Some(trouble));
         }
         let asked_later = std::mem::replace(&mut self.gathered.decisions.claims, flight.commit.claims.clone());
         self.gathered.decisions.claims.extend(asked_later);
         let effects = self.standing(flight.effects);
         (flight.commit, effects, None)
+    }
+
+    /// What other shards said is said until it is taken, so that it may have been heard once more than it was taken.
+    fn forget_taken(&mut self, commit: &Commit) {
+        let taken: Vec<MessageId> = commit
+            .changes
+            .iter()
+            .filter_map(|change| if let Change::Took { id } = change { Some(*id) } else { None })
+            .collect();
+        self.again.retain(|input| !matches!(input, Input::Heard { id, .. } if taken.contains(id)));
     }
 
     fn keep_for_telling_again(&mut self, first: Vec<Input>) -> Trouble {
