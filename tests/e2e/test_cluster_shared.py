@@ -76,7 +76,8 @@ def held_by_nobody(cluster: Cluster):
 def test_what_is_shared_is_shared_in_turn_whoever_dies(make):
     cluster = make(servers=3, agents=2, lease_ms=LEASE)
     cluster.first.run("resource", "set", "seat", "--units", UNITS, check=True)
-    load = Load(cluster, kinds=KINDS + SHARED)
+    # A leash of some seconds may run out while agents and servers are killed in turn: that ends a task, as it should.
+    load = Load(cluster, kinds=[kind for kind in KINDS if "takeover" not in kind.rule] + SHARED)
     names = [name for name, kind in load.jobs.items() if kind in SHARED]
     load.start()
     assert len({cluster.shards_of_jobs()[name] for name in names}) >= 3, "they are decided about in several places"
