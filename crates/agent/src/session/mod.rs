@@ -103,6 +103,12 @@ impl Run {
     }
 }
 
+/// A leash is as long as it says only to whoever was heard a moment ago: of a short one little must be gone when its owner
+/// dies, or the next has no time to come.
+fn beats_on(leash: Span) -> Span {
+    Span(leash.0 / 5).max(BEAT_EVERY_MIN)
+}
+
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Told {
     Nothing,
@@ -218,9 +224,11 @@ impl Session {
             }
         }
         let running = self.slots.used() + self.waiting.len() as u32;
+        let leashed = self.runs.values().filter_map(|run| run.leash.map(|leash| beats_on(leash.span))).min();
         for (to, stream) in &mut self.streams {
             if stream.next_beat.is_some_and(|at| at <= now.steady) {
-                stream.next_beat = Some(now.steady + stream.beat_every);
+                stream.next_beat =
+                    Some(now.steady + leashed.map_or(stream.beat_every, |often| often.min(stream.beat_every)));
                 out.push(Act::Beat { to: *to, sent_at: now.steady, running });
             }
         }

@@ -5,7 +5,7 @@ use wire::link;
 use wire::task::{TaskBody, TaskKind};
 
 use super::waiting::WAITING_MAX;
-use super::{Act, Graves, Kept, Leash, Note, Now, Run, Server, Session, StartOrder, Task, Told};
+use super::{Act, Graves, Kept, Leash, Note, Now, Run, Server, Session, StartOrder, Task, Told, beats_on};
 
 /// An attempt stopped before it came is remembered for this long.
 const STOP_REMEMBERED: Span = Span::HOUR;
@@ -57,6 +57,11 @@ impl Session {
             Ok(Some(start)) => {
                 let heard = self.stream_mut(from).heard;
                 let leash = order.leash_us.map(Span);
+                if let Some(span) = leash {
+                    let soon = now.steady + beats_on(span);
+                    let beats = self.streams.values_mut().filter_map(|stream| stream.next_beat.as_mut());
+                    beats.for_each(|next| *next = soon.min(*next));
+                }
                 let leash = leash.map(|span| Leash { span, until: heard.map(|heard| heard + span) });
                 let run = Run { shard, until, leash, begun: false, started_at: None, told: Told::Nothing };
                 self.runs.insert(attempt, run);

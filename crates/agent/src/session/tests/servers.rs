@@ -3,7 +3,7 @@
 use expect_test::expect;
 use wire::link;
 
-use super::talk::{order, working};
+use super::talk::{Talk, order, working};
 
 #[test]
 fn reports_go_to_whoever_owns_the_shard() {
@@ -222,4 +222,42 @@ fn a_server_that_released_a_shard_keeps_nothing_of_it_alive() {
               send stored 1=7, holding [7 since 1000000]
               send 7#2 of 1 Failed
         "#]]);
+}
+
+#[test]
+fn heartbeats_come_five_times_within_the_shortest_leash() {
+    let leashed = vec![link::Order { leash_us: Some(2_000_000), ..order(7, 2) }];
+    let beat = |talk: Talk, at: i64| talk.at(at).beat_seen(at);
+    let talk = working().orders("7 on a leash", leashed);
+    let talk = [300_000, 400_000, 700_000, 800_000].into_iter().fold(talk, beat);
+    let talk = talk.ended(7);
+    [1_200_000, 1_600_000, 2_200_000].into_iter().fold(talk, beat).check(expect![[r#"
+        order 7 on a leash
+          start 7 on a leash until 2000000
+        at 300000
+          beat at 300000 with 1 running
+        beat of 300000 seen
+          leash 7 until 2300000
+        at 400000
+        beat of 400000 seen
+          leash 7 until 2400000
+        at 700000
+          beat at 700000 with 1 running
+        beat of 700000 seen
+          leash 7 until 2700000
+        at 800000
+        beat of 800000 seen
+          leash 7 until 2800000
+        7 exits
+          keep 7#2 of 1 Failed until 70001000
+          send 7#2 of 1 Failed
+        at 1200000
+          beat at 1200000 with 0 running
+        beat of 1200000 seen
+        at 1600000
+        beat of 1600000 seen
+        at 2200000
+          beat at 2200000 with 0 running
+        beat of 2200000 seen
+    "#]]);
 }
