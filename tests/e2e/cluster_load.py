@@ -29,7 +29,8 @@ KINDS = [
     Kind("plain", "overlap: allow", 10, alone=False),
     Kind("queued", "overlap: queue", 4, work="sleep 0.3"),
     Kind("waits", "exclusive: wait", 5, 2, "sleep 0.4"),
-    Kind("moves", "exclusive: { takeover: 5s }", 5, 2, "sleep 0.4"),
+    # Longer than any fault here leaves it without an owner: what the agent ends by itself is another test.
+    Kind("moves", "exclusive: { takeover: 10s }", 5, 2, "sleep 0.4"),
     Kind("skips", "overlap: skip", 3, work="sleep 0.4", all_run=False),
     Kind("replaces", "overlap: replace", 3, 2, "sleep 0.4", all_run=False),
 ]

@@ -62,12 +62,8 @@ fn the_job_of_the_change_that_cannot_be_is_held_and_no_other() {
     }
 }
 
-/// An order waited for its commit; meanwhile its agent came back from a restart, so that another attempt was made. The
-/// answer to the commit was lost and the shard had to be loaded again: both orders were sent, and both ran.
-#[test]
-fn an_order_that_was_overtaken_within_its_batch_is_not_sent_whatever_becomes_of_the_commit() {
-    let mut keeper = Keeper::new(shard(), STANDING);
-    let agent = Arc::new(AgentRecord {
+fn agent() -> Arc<AgentRecord> {
+    Arc::new(AgentRecord {
         id: AgentId(1),
         tenant: TenantId::DEFAULT,
         name: "box".into(),
@@ -79,7 +75,15 @@ fn an_order_that_was_overtaken_within_its_batch_is_not_sent_whatever_becomes_of_
         seen_at: None,
         version: String::new(),
         kind: AgentKind::Agent,
-    });
+    })
+}
+
+/// An order waited for its commit; meanwhile its agent came back from a restart, so that another attempt was made. The
+/// answer to the commit was lost and the shard had to be loaded again: both orders were sent, and both ran.
+#[test]
+fn an_order_that_was_overtaken_within_its_batch_is_not_sent_whatever_becomes_of_the_commit() {
+    let mut keeper = Keeper::new(shard(), STANDING);
+    let agent = agent();
     let back = |up_since| Input::AgentUp { agent: Arc::clone(&agent), held: Vec::new(), up_since };
     let asked = Triggering { job: JobId(1), params: None, on: None, planned: None, idempotency_key: None, adopt: None };
     let command = Command::Trigger(Box::new(asked));
@@ -114,4 +118,19 @@ fn what_another_shard_said_is_not_told_again_once_it_is_taken() {
     assert_eq!(trouble, Some(Trouble::Reload), "who holds what of the printers is seen by loading");
     keeper.reloaded(shard(), Standing { term: Term(2), batch: commit.batch, ..STANDING });
     assert_eq!(keeper.tell_next_again(T0), Ok(false), "nothing is left to tell");
+}
+
+#[test]
+fn an_agent_that_spoke_before_a_load_is_not_there_until_it_speaks_again() {
+    let mut keeper = Keeper::new(shard(), STANDING);
+    keeper.tell(T0, Input::Tick).unwrap();
+    let commit = keeper.take_commit().expect("a tick plans ahead");
+    assert_eq!(keeper.failed(CommitError::Impossible { index: 0, what: "made to be".into() }), Trouble::Reload);
+    keeper.tell(T0, Input::AgentUp { agent: agent(), held: Vec::new(), up_since: Timestamp::MIN }).unwrap();
+    keeper.reloaded(shard(), Standing { term: Term(2), batch: commit.batch, ..STANDING });
+    while keeper.tell_next_again(T0) == Ok(true) {
+        keeper.take_commit();
+        keeper.committed(Vec::new(), T0);
+    }
+    assert_eq!(keeper.shard().census().agents_online, 0);
 }

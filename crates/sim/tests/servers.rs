@@ -48,6 +48,13 @@ fn an_order_that_was_overtaken_within_its_batch_is_not_sent() {
     run(Scenario::sharing(1_794_829_918_686_305_791)).unwrap_or_else(|failure| panic!("{failure}"));
 }
 
+/// What an agent held was said before its shard was loaded again, and taken for its answer to the greeting after: a run was
+/// ordered, and when the real answer came it was not in it and counted as lost.
+#[test]
+fn what_an_agent_said_before_a_load_is_no_answer_to_the_greeting_after() {
+    run(Scenario::sharing(1_794_831_016_892_999_382)).unwrap_or_else(|failure| panic!("{failure}"));
+}
+
 /// The checker must notice each planted bug within a few histories, or it proves nothing.
 fn is_caught(mutant: Mutant, broken: &[Promise]) {
     is_caught_among(Misfortunes::usual(), mutant, broken);

@@ -97,7 +97,13 @@ async fn terms_stored(
         if link.switchboard.holds(seat)
             && let Some(shard) = link.shards.handle(seat.shard)
         {
-            shard.holds(Arc::clone(record), serial, held.remove(&seat.shard).unwrap_or_default(), since(link, uptime));
+            shard.holds(
+                seat.term,
+                Arc::clone(record),
+                serial,
+                held.remove(&seat.shard).unwrap_or_default(),
+                since(link, uptime),
+            );
         }
     }
 }

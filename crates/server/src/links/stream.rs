@@ -88,6 +88,11 @@ async fn talk(
                 None => break,
             },
         };
+        // An agent counts leashes from the last heartbeat that was answered, and over this stream none will be any more: what
+        // is owned anew is ordered over a new one.
+        if mouth.link.stands(stretch) == Stands::NoMore {
+            break;
+        }
         open = match word {
             Word::Greet(seat) => {
                 // A server that takes many shards over greets for all of them: one write at the agent, not one each.

@@ -255,8 +255,11 @@ impl Driver {
                     self.tell(input)?;
                 }
             }
-            Message::Holds { agent, serial, held, up_since } => {
-                if self.around.outlets.open(self.shard, agent.id, serial) {
+            Message::Holds { term, agent, serial, held, up_since } => {
+                // Said before a load, it is no answer to the greeting after it: whoever orders something on it hears that
+                // answer when the order is under way, and finds it missing.
+                let current = !self.reloading && self.keeper.shard().term() == term;
+                if current && self.around.outlets.open(self.shard, agent.id, serial) {
                     self.tell(Input::AgentUp { agent, held, up_since })?;
                 }
             }

@@ -23,8 +23,9 @@ pub(super) enum Message {
     },
     Tell(Input),
     TellMany(Vec<Input>),
-    /// What an agent holds, as it said over the stream of this number.
+    /// What an agent holds, as it said over the stream of this number when it had stored that term.
     Holds {
+        term: Term,
         agent: Arc<AgentRecord>,
         serial: u64,
         held: Vec<Held>,
@@ -100,9 +101,9 @@ impl ShardHandle {
         let _ = self.messages.try_send(Message::Tell(Input::Tick));
     }
 
-    /// An agent has stored our term and said what it holds, over the stream of this number.
-    pub fn holds(&self, agent: Arc<AgentRecord>, serial: u64, held: Vec<Held>, up_since: Timestamp) {
-        let _ = self.messages.send(Message::Holds { agent, serial, held, up_since });
+    /// An agent has stored this term and said what it holds, over the stream of this number.
+    pub fn holds(&self, term: Term, agent: Arc<AgentRecord>, serial: u64, held: Vec<Held>, up_since: Timestamp) {
+        let _ = self.messages.send(Message::Holds { term, agent, serial, held, up_since });
     }
 
     /// Other shards told this one these; read from the outbox while `Progress::term` was this. Said again until they are

@@ -99,8 +99,7 @@ impl Keeper {
 
     /// Tells it one thing. An error means the engine broke: load the shard again.
     pub fn tell(&mut self, now: Timestamp, input: Input) -> Result<(), Trouble> {
-        // What other shards said is read again after a load; what was read before it may be taken by now.
-        if self.stale && matches!(input, Input::Heard { .. }) {
+        if self.stale && is_of_the_past(&input) {
             return Ok(());
         }
         if self.stale || self.alone || !self.again.is_empty() {
@@ -344,6 +343,17 @@ impl Keeper {
             _ => None,
         });
         waiting.chain(answered).collect()
+    }
+}
+
+/// What is said again after a load, and must not be told from before: what other shards said may be taken by now, and what
+/// an agent holds is known when it has answered the greeting of the new term.
+fn is_of_the_past(input: &Input) -> bool {
+    match input {
+        Input::Heard { .. } | Input::NotHere { .. } => true,
+        // Executors are not greeted.
+        Input::AgentUp { agent, .. } => !agent.kind.is_executor(),
+        _ => false,
     }
 }
 

@@ -55,7 +55,7 @@ pub(super) enum Trip {
 
 pub(super) enum Told {
     Input(Input),
-    Holds { agent: Arc<AgentRecord>, serial: u64, held: Vec<Held>, up_since: Timestamp },
+    Holds { term: Term, agent: Arc<AgentRecord>, serial: u64, held: Vec<Held>, up_since: Timestamp },
     Heard { term: Term, letters: Vec<Letter> },
     Written(Answer),
     Stop,
@@ -204,8 +204,8 @@ impl Run {
     fn take(&mut self, told: Told, around: &mut Around) -> Result<(), End> {
         match told {
             Told::Input(input) => self.step(input, around),
-            Told::Holds { agent, serial, held, up_since } => {
-                if around.board.open(self.shard, agent.id, serial) {
+            Told::Holds { term, agent, serial, held, up_since } => {
+                if !self.reloading && self.term() == term && around.board.open(self.shard, agent.id, serial) {
                     self.step(Input::AgentUp { agent, held, up_since }, around)?;
                 }
                 Ok(())

@@ -108,7 +108,7 @@ impl Process {
         {
             let held = |h: link::Held| Held { attempt: AttemptId(h.attempt), started_at: h.started_at.map(Timestamp) };
             let held = stored.held.into_iter().map(held).collect();
-            run.tell(Told::Holds { agent: Arc::clone(record), serial, held, up_since });
+            run.tell(Told::Holds { term: seat.term, agent: Arc::clone(record), serial, held, up_since });
         }
     }
 
@@ -132,11 +132,15 @@ impl Process {
 
     /// Everything that is to be said leaves.
     pub(super) fn speak(&mut self, bits: &mut Bits, streams: &mut [Stream]) -> Result<(), Broken> {
+        let blind = bits.mutant == Some(Mutant::LeaseCheckRemoved);
         for stream in streams.iter_mut().filter(|s| s.server == self.server && s.life == self.life) {
-            while let ServerEnd::Open { words, .. } = &mut stream.server_end
+            while let ServerEnd::Open { words, stretch, .. } = &mut stream.server_end
                 && let Ok(word) = words.try_recv()
             {
-                say(stream, word, bits)?;
+                // It ends with the agent's next heartbeat.
+                if self.tenure.stretch() == *stretch || blind {
+                    say(stream, word, bits)?;
+                }
             }
         }
         Ok(())
