@@ -27,7 +27,8 @@ class Kind:
 
 KINDS = [
     Kind("plain", "overlap: allow", 10, alone=False),
-    Kind("queued", "overlap: queue", 4, work="sleep 0.3"),
+    # Room for what piles up while a fault follows the other.
+    Kind("queued", "overlap: { queue: 1000 }", 4, work="sleep 0.3"),
     Kind("waits", "exclusive: wait", 5, 2, "sleep 0.4"),
     # Longer than any fault here leaves it without an owner: what the agent ends by itself is another test.
     Kind("moves", "exclusive: { takeover: 10s }", 5, 2, "sleep 0.4"),
