@@ -39,6 +39,7 @@ soak: need-peers $(PYTHON_VENV)/ready
 	cargo test --release -p duly-engine --test anything -- --ignored
 	DULY_PREVIOUS=$$(scripts/previous) DULY_BIN=$(CURDIR)/target/release/duly DULY_SOAK=1 $(PYTHON_VENV)/bin/pytest -q tests/e2e
 	DULY_BIN=$(CURDIR)/target/release/duly DULY_TEST_STORE=postgres $(PYTHON_VENV)/bin/pytest -q tests/e2e
+	DULY_BIN=$(CURDIR)/target/release/duly DULY_TEST_STORE=cluster $(PYTHON_VENV)/bin/pytest -q tests/e2e
 
 ## Speed beside bare floors in the same run; prints a table and writes JSON.
 bench: need-tests

@@ -7,6 +7,7 @@ import functools
 import json
 import os
 import pathlib
+import random
 import re
 import signal
 import socket
@@ -21,16 +22,24 @@ from postgres import fresh_database
 
 BIN = os.environ.get("DULY_BIN", str(pathlib.Path(__file__).parents[2] / "target/debug/duly"))
 SOAK = bool(os.environ.get("DULY_SOAK"))
-# Every installation keeps everything in PostgreSQL: the whole suite once more, on the other store.
-ON_POSTGRES = os.environ.get("DULY_TEST_STORE") == "postgres"
+# Every installation keeps everything in PostgreSQL: the whole suite once more, on the other store. As a cluster it has two more
+# servers beside the one that is asked, so that most of what a test does is done by another.
+AS_CLUSTER = os.environ.get("DULY_TEST_STORE") == "cluster"
+ON_POSTGRES = AS_CLUSTER or os.environ.get("DULY_TEST_STORE") == "postgres"
 embedded = pytest.mark.skipif(ON_POSTGRES, reason="it is about the file of the embedded store, or about this machine's clock")
 PASSWORD = "correct horse battery"
 
 
 def free_port() -> int:
-    with socket.socket() as s:
-        s.bind(("127.0.0.1", 0))
-        return s.getsockname()[1]
+    """Below those that connections are given, so that none of them has it when a killed server wants it back."""
+    while True:
+        port = random.randrange(15_000, 32_000)
+        with socket.socket() as s:
+            try:
+                s.bind(("127.0.0.1", port))
+                return port
+            except OSError:
+                pass  # somebody has it
 
 
 def eventually(question, what: str, within: float = 30.0, every: float = 0.05):
@@ -63,6 +72,7 @@ class Duly:
         self.port, self.slots = free_port(), slots
         self.url = f"http://127.0.0.1:{self.port}"
         self.server: subprocess.Popen | None = None
+        self.beside: list[subprocess.Popen] = []
         self.env = {**os.environ, **(env or {})}
         if ON_POSTGRES and "DULY_STORE" not in self.env:
             self.env["DULY_STORE"] = fresh_database()
@@ -88,7 +98,19 @@ class Duly:
                                        start_new_session=True)
         if wait:
             eventually(self.is_ready, f"the server is ready; its words:\n{self.log_tail()}", within=60)
+            if AS_CLUSTER and not self.beside:
+                self.start_beside()
         return self
+
+    def start_beside(self):
+        """Two more servers, which are given their share and stay whatever becomes of the first."""
+        for name in ("beside-1", "beside-2"):
+            log = open(self.root / f"{name}.log", "wb")
+            ports = [word for flag in ("--listen", "--agent-listen", "--peer-listen") for word in (flag, "127.0.0.1:0")]
+            command = [self.bin, "server", "--data", str(self.data.parent / f"{self.data.name}-{name}"), "--name", name, *ports]
+            self.beside.append(subprocess.Popen(command, stdout=log, stderr=log, env=self.env, start_new_session=True))
+        spread = lambda: min(s["shards"] for s in self.api("GET", "/cluster").json()["servers"]) > 20
+        eventually(lambda: len(self.api("GET", "/cluster").json()["servers"]) == 3 and spread(), "each has its share", within=60)
 
     def is_ready(self):
         if self.server and self.server.poll() is not None:
@@ -123,6 +145,9 @@ class Duly:
 
     def stop(self):
         """Ends everything that belongs to this installation, tasks included, at once: nothing of it is needed again."""
+        for other in self.beside:
+            other.kill()
+            other.wait()
         if self.server and self.server.poll() is None:
             self.server.kill()
             self.server.wait()

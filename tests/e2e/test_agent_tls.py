@@ -60,8 +60,9 @@ def test_an_agent_joins_and_works_over_tls(secure, host):
     # The token is gone; what it learned stays.
     agent.kill()
     agent.wait()
+    before = words_of(secure, "far").count("connected to the server")
     again = secure.join_agent("far", server=endpoint(secure, host))
-    eventually(lambda: words_of(secure, "far").count("connected to the server") == 2, "it comes back")
+    eventually(lambda: words_of(secure, "far").count("connected to the server") > before, "it comes back")
     again.kill()
 
 

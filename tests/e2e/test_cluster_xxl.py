@@ -2,11 +2,13 @@
 
 import collections
 import signal
+import subprocess
 import time
 
 import pytest
 
-from harness import SOAK, eventually, seconds
+from harness import BIN, SOAK, eventually, seconds
+from test_xxl_log import Written, started
 from xxl_door import Door
 from xxl_stub import TOKEN, Executor
 
@@ -101,3 +103,24 @@ def test_a_token_made_at_one_admin_opens_the_other(admins, executor):
     eventually(lambda: door.call("/xxl-job-admin/api/registry", body).code == 200, "the other knows it")
     first.run("xxl-token", "revoke", made["id"], "--yes", check=True)
     eventually(lambda: door.call("/xxl-job-admin/api/registry", body).code != 200, "and forgets it")
+
+
+def test_whoever_follows_a_log_sees_its_end_wherever_it_asks(admins, executor):
+    first, second = admins.nodes
+    stub = executor(first, second, "talks")
+    stub.result = None
+    stub.on("log", Written("one", end=True))
+    known_to_all(admins, stub)
+    instance, run = started(first, stub)
+
+    def follow(node) -> subprocess.Popen:
+        env = dict(node.env, DULY_URL=node.url, DULY_TOKEN=node.token_file.read_text())
+        return subprocess.Popen([BIN, "log", str(instance), "--follow"], stdout=subprocess.PIPE, text=True, env=env)
+    readers = [follow(node) for node in admins.nodes]
+    try:
+        assert [reader.stdout.readline() for reader in readers] == ["one\n", "one\n"]
+        stub.finish(run, 200)
+        assert [reader.wait(timeout=20) for reader in readers] == [0, 0]
+    finally:
+        for reader in readers:
+            reader.kill()
