@@ -26,6 +26,7 @@ SOAK = bool(os.environ.get("DULY_SOAK"))
 # servers beside the one that is asked, so that most of what a test does is done by another.
 AS_CLUSTER = os.environ.get("DULY_TEST_STORE") == "cluster"
 ON_POSTGRES = AS_CLUSTER or os.environ.get("DULY_TEST_STORE") == "postgres"
+one_server = pytest.mark.skipif(AS_CLUSTER, reason="it is about what one server remembers or says, or what is missed while it is dead")
 embedded = pytest.mark.skipif(ON_POSTGRES, reason="it is about the file of the embedded store, or about this machine's clock")
 PASSWORD = "correct horse battery"
 
@@ -99,15 +100,17 @@ class Duly:
         if wait:
             eventually(self.is_ready, f"the server is ready; its words:\n{self.log_tail()}", within=60)
             if AS_CLUSTER and not self.beside:
-                self.start_beside()
+                self.start_beside(list(map(str, more)))
         return self
 
-    def start_beside(self):
-        """Two more servers, which are given their share and stay whatever becomes of the first."""
+    def start_beside(self, told: list[str]):
+        """Two more servers, which are given their share and stay whatever becomes of the first. What executors know a server by
+        must be the same everywhere."""
+        known_by = [word for n, word in enumerate(told) if "--xxl" in word or (n and "--xxl" in told[n - 1])]
         for name in ("beside-1", "beside-2"):
             log = open(self.root / f"{name}.log", "wb")
             ports = [word for flag in ("--listen", "--agent-listen", "--peer-listen") for word in (flag, "127.0.0.1:0")]
-            command = [self.bin, "server", "--data", str(self.data.parent / f"{self.data.name}-{name}"), "--name", name, *ports]
+            command = [self.bin, "server", "--data", str(self.data.parent / f"{self.data.name}-{name}"), "--name", name, *ports, *known_by]
             self.beside.append(subprocess.Popen(command, stdout=log, stderr=log, env=self.env, start_new_session=True))
         spread = lambda: min(s["shards"] for s in self.api("GET", "/cluster").json()["servers"]) > 20
         eventually(lambda: len(self.api("GET", "/cluster").json()["servers"]) == 3 and spread(), "each has its share", within=60)

@@ -9,11 +9,12 @@ import pytest
 import requests
 import yaml
 
-from harness import BIN, PASSWORD, eventually, free_port
+from harness import BIN, PASSWORD, eventually, free_port, one_server
 
 README = (pathlib.Path(__file__).parents[2] / "README.md").read_text()
 
 
+@one_server
 def test_the_first_minute_of_the_readme(fresh):
     """The two contract forms, the two-line job, and every command after it."""
     blocks = re.findall(r"```(\w+)\n(.*?)```", README, re.S)

@@ -2,7 +2,7 @@
 
 import pytest
 
-from harness import eventually
+from harness import eventually, one_server
 from xxl_door import APP_HEADER, OLD_TOKEN_HEADER, TOKEN_HEADER
 
 DEATH = 3.0  # seconds without a beat; 90 outside tests
@@ -231,6 +231,7 @@ def test_calls_go_below_the_registered_address(xxl, executor, path, slash, schem
 # ---- 3.5
 
 
+@one_server
 def test_an_executor_of_35_is_called_by_the_new_name(xxl, executor):
     """It says so by its header; every call to it carries token and app."""
     stub = executor(is_35=True).register(every=1)

@@ -8,7 +8,7 @@ import time
 
 import pytest
 
-from harness import Duly, Events, eventually, seconds
+from harness import Duly, Events, eventually, seconds, one_server
 from xxl_door import Door
 from xxl_stub import BUSY, TOKEN, Executor, ok
 
@@ -92,6 +92,7 @@ def test_a_time_a_little_late_is_kept_at_once(absent):
     assert (seconds(instance["planned_at"]), instance["cause"]) == (stub.back - 1, {"kind": "planned"})
 
 
+@one_server
 def test_a_time_long_past_is_skipped_if_the_job_says_so(absent):
     """XXL-JOB's DO_NOTHING; unlike there, what was missed can be looked up."""
     one, stub = absent
@@ -101,6 +102,7 @@ def test_a_time_long_past_is_skipped_if_the_job_says_so(absent):
     assert checked["ok"] and checked["missed"] == 1, checked
 
 
+@one_server
 def test_times_long_past_are_made_up_for_once(absent):
     """XXL-JOB's FIRE_ONCE_NOW: one run typed misfire, however many were missed."""
     one, stub = absent
