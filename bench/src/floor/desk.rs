@@ -3,12 +3,15 @@
 
 use std::collections::HashMap;
 
+use crossbeam_channel::Receiver;
 use tokio::sync::mpsc;
 use wire::link::{self, Down, Report, down};
 
 use super::Due;
 use crate::measure;
 
+/// Rows of one commit: more only adds to how long it takes.
+const ROWS_MAX: usize = 2_000;
 /// Orders of one message, as in the product.
 const ORDERS_MAX: usize = 500;
 
@@ -28,7 +31,20 @@ pub(super) struct Gathered {
 }
 
 impl Gathered {
-    pub(super) fn add(&mut self, word: Word) {
+    /// Waits for something to write and takes what else is there. What is due beyond one commit is left for the next; none:
+    /// nobody is left to say that anything is.
+    pub(super) fn fill(&mut self, words: &Receiver<Word>) -> Option<Vec<Due>> {
+        if self.due.is_empty() {
+            self.add(words.recv().ok()?);
+        }
+        while self.due.len() + self.ended.len() < ROWS_MAX {
+            let Ok(word) = words.try_recv() else { break };
+            self.add(word);
+        }
+        Some(self.due.split_off(self.due.len().min(ROWS_MAX)))
+    }
+
+    fn add(&mut self, word: Word) {
         match word {
             Word::Due(runs) => self.due.extend(runs),
             Word::Ended(reports) => self.ended.extend(reports),

@@ -14,8 +14,6 @@ use wire::link::report;
 use super::desk::{Desk, Gathered, Word};
 use crate::{measure, short_slice};
 
-/// Rows of one commit: more only adds to how long it takes.
-const ROWS_MAX: usize = 2_000;
 /// As many as the product has.
 pub(super) const LANES: i64 = 2;
 /// Commits whose times are written down together.
@@ -82,15 +80,7 @@ impl PgLane {
         short_slice::ask();
         let mut next = Gathered::default();
         loop {
-            if next.due.is_empty() {
-                let Ok(word) = self.words.recv() else { return Ok(()) };
-                next.add(word);
-            }
-            while next.due.len() + next.ended.len() < ROWS_MAX {
-                let Ok(word) = self.words.try_recv() else { break };
-                next.add(word);
-            }
-            let later = next.due.split_off(next.due.len().min(ROWS_MAX));
+            let Some(later) = next.fill(&self.words) else { return Ok(()) };
             let begun = Instant::now();
             let ids = self.commit(&next)?;
             self.write_down(begun)?;

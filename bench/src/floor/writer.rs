@@ -12,9 +12,6 @@ use super::desk::{Desk, Gathered, Word};
 use super::log_mover::LogMover;
 use crate::{measure, short_slice};
 
-/// Rows of one commit.
-const ROWS_MAX: usize = 2_000;
-
 /// As wide as the product's row of a plain run, when it is made and when it has ended; `rest` stands for the columns a
 /// plain run leaves empty.
 pub(crate) const SCHEMA: &str = "
@@ -54,15 +51,7 @@ impl Writer {
         short_slice::ask();
         let mut next = Gathered::default();
         loop {
-            if next.due.is_empty() {
-                let Ok(word) = self.words.recv() else { return Ok(()) };
-                next.add(word);
-            }
-            while next.due.len() + next.ended.len() < ROWS_MAX {
-                let Ok(word) = self.words.try_recv() else { break };
-                next.add(word);
-            }
-            let later = next.due.split_off(next.due.len().min(ROWS_MAX));
+            let Some(later) = next.fill(&self.words) else { return Ok(()) };
             let ids = self.commit(&next.due, &next.ended)?;
             self.desk.order(&next.due, &ids);
             let again = self.desk.acknowledge(&next.ended);

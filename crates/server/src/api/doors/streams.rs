@@ -155,8 +155,8 @@ async fn follow(desk: Desk, subject: Subject, mut from: u64, outlet: Outlet) -> 
         tokio::select! {
             more = tail.changed() => if !more { return Ok(()) },
             // Nobody tells when an executor has written more, nor when a server elsewhere has written down the end.
-            () = tokio::time::sleep(LOOK_EVERY), if subject.rolled.is_some() || (desk.peers.is_some() && over.is_none()) => {
-                if desk.peers.is_some() && over.is_none() {
+            () = tokio::time::sleep(LOOK_EVERY), if subject.rolled.is_some() || desk.peers.is_some() => {
+                if over.is_none() {
                     over = desk.log_over(subject).await.map_err(|_| ReaderGone)?;
                     last_words.as_mut().reset(tokio::time::Instant::now() + LAST_WORDS);
                 }
