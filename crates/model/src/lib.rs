@@ -7,6 +7,7 @@ pub mod instance;
 pub mod job;
 pub mod report;
 pub mod resource;
+pub mod rights;
 pub mod shard;
 pub mod time;
 pub mod trigger;
