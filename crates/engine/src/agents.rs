@@ -271,7 +271,7 @@ impl Shard {
         open.uncertain.take().is_some()
     }
 
-    /// What another shard wrote about agents, pools and limits.
+    /// What another shard wrote about agents, pools, tenants and limits.
     pub(crate) fn roster(&mut self, roster: &Roster, now: Timestamp, out: &mut Decisions) {
         let listed: BTreeSet<AgentId> = roster.agents.iter().map(|record| record.id).collect();
         // One that is connected and not listed joined after the list was read, or is about to be hung up on.
@@ -294,6 +294,7 @@ impl Shard {
             }
             self.enlist(Arc::new(record));
         }
+        self.tenants = roster.tenants.iter().map(|tenant| (tenant.id, tenant.clone())).collect();
         self.queues.global_limit = roster.global_limit;
         self.queues.set_limits(&roster.pools);
         self.drain_all(now, out);

@@ -6,7 +6,7 @@ pub use crate::between::{Ends, Message, MessageId};
 use model::{
     Actor, AgentId, AgentRecord, AttemptId, Batch, Cause, ContentId, Ending, InstanceId, JobId, JobMode, JobRecord,
     Need, Outcome, Part, PoolRecord, ReportKind, ResourceKind, ResourceName, ShardId, SkipReason, State, TenantId,
-    Term, Timestamp, Uncertain, VersionId,
+    TenantRecord, Term, Timestamp, Uncertain, VersionId,
 };
 
 /// One commit: everything the shard decided since the last one.
@@ -113,6 +113,12 @@ pub enum Change {
         agent: AgentId,
     },
     PoolPut(PoolRecord),
+    /// A tenant as it is from now on: new or changed.
+    TenantPut(Box<TenantRecord>),
+    /// It is gone, and its name free; what its jobs did stays as long as history does.
+    TenantRemoved {
+        tenant: TenantId,
+    },
     /// Instances running at once in the whole installation.
     GlobalLimit {
         limit: Option<u32>,
@@ -182,6 +188,8 @@ impl Change {
             Change::AgentPut(_)
             | Change::AgentRemoved { .. }
             | Change::PoolPut(_)
+            | Change::TenantPut(_)
+            | Change::TenantRemoved { .. }
             | Change::GlobalLimit { .. }
             | Change::Orphan { .. }
             | Change::Released { .. }

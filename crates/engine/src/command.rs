@@ -52,6 +52,8 @@ impl Shard {
                 self.drain_all(now, out);
                 Ok(Reply::Done)
             }
+            Command::PutTenant { tenant } => self.put_tenant(*tenant, now, out),
+            Command::RemoveTenant { tenant } => self.remove_tenant(tenant, out),
             Command::PutResource { name, units } => {
                 out.change(Change::ResourcePut { name, units });
                 Ok(Reply::Done)

@@ -176,6 +176,7 @@ pub enum Reply {
     },
     Why(WhyReply),
     Followers(Vec<JobId>),
+    Tenant(TenantId),
 }
 
 #[derive(Clone, Debug, PartialEq)]
@@ -213,6 +214,14 @@ pub enum Refusal {
     AgentBusy(AgentId),
     #[error("job {job} does not run on agent {agent}")]
     NotThere { job: JobId, agent: AgentId },
+    #[error("no tenant {0}")]
+    NoSuchTenant(TenantId),
+    #[error("another tenant is named {0}")]
+    TenantNameTaken(String),
+    #[error("the tenant every installation has cannot be closed")]
+    FirstTenant,
+    #[error("tenant {0} still has something")]
+    TenantInUse(TenantId),
     #[error("the job would follow itself through {0}")]
     Cycle(JobId),
     #[error("the numbers for new jobs run low; try again in a moment")]

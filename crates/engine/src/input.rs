@@ -70,7 +70,7 @@ pub enum Input {
         agent: AgentId,
         ordered_before: Timestamp,
     },
-    /// Agents, pools and limits as the first shard's owner wrote them; told to all other shards.
+    /// Agents, pools, tenants and limits as the first shard's owner wrote them; told to all other shards.
     Roster(Arc<Roster>),
     /// A ticket was let through by a commit of ours: an instance of ours may go, or another shard has something to hear.
     Granted(Grant),
@@ -97,6 +97,7 @@ pub enum Input {
 pub struct Roster {
     pub agents: Vec<AgentRecord>,
     pub pools: Vec<model::PoolRecord>,
+    pub tenants: Vec<model::TenantRecord>,
     pub global_limit: Option<u32>,
 }
 
@@ -155,6 +156,14 @@ pub enum Command {
     },
     PutPool {
         pool: model::PoolRecord,
+    },
+    /// A tenant as it shall be; one without a number is new and gets one.
+    PutTenant {
+        tenant: Box<model::TenantRecord>,
+    },
+    /// A tenant that is closing and has nothing left.
+    RemoveTenant {
+        tenant: TenantId,
     },
     /// A counted resource has so many units.
     PutResource {

@@ -31,6 +31,7 @@ mod route;
 mod settle;
 mod shard;
 mod share;
+mod tenants;
 mod wheel;
 
 pub use between::{EndOf, Ends, Message, MessageId};

@@ -3,7 +3,7 @@
 
 use std::collections::{BTreeMap, VecDeque};
 
-use model::{AgentId, AttemptId, Instance, InstanceId, JobId, ShardId, Term, Timestamp};
+use model::{AgentId, AttemptId, Instance, InstanceId, JobId, ShardId, TenantId, TenantRecord, Term, Timestamp};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::agents::Agent;
@@ -50,6 +50,7 @@ pub struct Shard {
     pub(crate) alarms: Alarms,
     pub(crate) agents: BTreeMap<AgentId, Agent>,
     pub(crate) queues: Queues,
+    pub(crate) tenants: BTreeMap<TenantId, TenantRecord>,
     /// Which agents were chosen for jobs whose route remembers that.
     pub(crate) usage: FxHashMap<JobId, crate::route::Usage>,
     /// Which jobs of ours follow a job, wherever that one is.
@@ -100,6 +101,7 @@ pub struct Loaded {
     pub open: Vec<(Instance, std::sync::Arc<crate::plan::Compiled>)>,
     pub agents: Vec<model::AgentRecord>,
     pub pools: Vec<model::PoolRecord>,
+    pub tenants: Vec<TenantRecord>,
     pub global_limit: Option<u32>,
     pub held: Vec<crate::jobs::HeldJob>,
     /// Broadcasts under way: how many of their shards have failed.
@@ -130,6 +132,7 @@ impl Shard {
             alarms: Alarms::default(),
             agents: BTreeMap::new(),
             queues: Queues::new(loaded.pools, loaded.global_limit),
+            tenants: loaded.tenants.into_iter().map(|tenant| (tenant.id, tenant)).collect(),
             usage: FxHashMap::default(),
             followers: FxHashMap::default(),
             foreign_followers: FxHashMap::default(),

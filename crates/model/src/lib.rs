@@ -9,6 +9,7 @@ pub mod report;
 pub mod resource;
 pub mod rights;
 pub mod shard;
+pub mod tenant;
 pub mod time;
 pub mod trigger;
 pub mod why;
@@ -20,6 +21,7 @@ pub use job::{Exclusive, JobMode, JobRecord, Limits, Overlap, PoolRef, Retry, Ro
 pub use report::{Outcome, Report, ReportKind, Usage, Verdict};
 pub use resource::{Need, ResourceKind, ResourceName};
 pub use shard::{shard_of, shard_of_name};
+pub use tenant::{Exported, Quotas, TenantRecord, TenantState};
 pub use time::{Span, Timestamp};
 pub use trigger::{CronDialect, DstRule, Fold, Follow, Gap, Misfire, MisfireRule, On, Trigger, When};
 pub use why::Why;

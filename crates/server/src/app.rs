@@ -29,6 +29,7 @@ use crate::postman::Bell;
 use crate::setup::Setup;
 use crate::shard::{End, Lane, Lent, Shards, Surroundings};
 use crate::stores::Opened;
+use crate::tenants::Tenants;
 use crate::xxl::{BadToken, Executors, Tokens};
 
 /// The file in the data directory that tells a local agent where to dial.
@@ -57,6 +58,7 @@ pub struct App {
     pub switchboard: Switchboard,
     pub tasks: Tasks,
     pub doorman: Arc<Doorman>,
+    pub tenants: Tenants,
     pub(crate) executors: Executors,
     pub logs: Arc<LogStore>,
     pub setup: Setup,
@@ -148,6 +150,7 @@ pub async fn start(config: ServerConfig, stop: CancellationToken) -> Result<Runn
     let (shards, ended) = Shards::new(count, lanes, around);
 
     let agents = reads.agents(Instant::now() + READ_WITHIN)?;
+    let tenants = Tenants::new(reads.tenants(Instant::now() + READ_WITHIN)?);
     executors.begin(shards.clone(), writer.clone(), agents.clone());
     let authority = agent_port::authority(&config, &access).await?;
     let doorman = Doorman::new(access.clone(), writer.clone(), agents).await?;
@@ -188,6 +191,7 @@ pub async fn start(config: ServerConfig, stop: CancellationToken) -> Result<Runn
         ring,
         switchboard,
         doorman,
+        tenants,
         logs,
         setup,
         stop,

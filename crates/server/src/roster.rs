@@ -56,7 +56,12 @@ async fn refresh(app: &Arc<App>) -> Result<Roster, StoreError> {
     let reads = Arc::clone(&app.reads);
     let read = tokio::task::spawn_blocking(move || {
         let by = Instant::now() + READ_WITHIN;
-        Ok(Roster { agents: reads.agents(by)?, pools: reads.pools(by)?, global_limit: reads.global_limit(by)? })
+        Ok(Roster {
+            agents: reads.agents(by)?,
+            pools: reads.pools(by)?,
+            tenants: reads.tenants(by)?,
+            global_limit: reads.global_limit(by)?,
+        })
     });
     read.await.unwrap_or_else(|panic| Err(StoreError::Failed(panic.to_string())))
 }
@@ -64,6 +69,7 @@ async fn refresh(app: &Arc<App>) -> Result<Roster, StoreError> {
 async fn take_in(app: &Arc<App>, roster: &Roster) -> Result<(), StoreError> {
     let before: Vec<AgentId> = app.doorman.agents().iter().map(|agent| agent.id).collect();
     app.doorman.refresh(&roster.agents).await?;
+    app.tenants.replace(roster.tenants.clone());
     for removed in before.into_iter().filter(|id| !app.doorman.has_heard_of(*id)) {
         app.switchboard.hang_up(removed, "this agent was removed");
     }

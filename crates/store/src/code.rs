@@ -5,7 +5,7 @@ use engine::EndOf;
 use engine::change::{ClaimName, Fate, NoteKind};
 use model::{
     Actor, AgentId, AgentKind, Cause, Ending, Executor, Failure, InstanceId, JobMode, ReportKind, ResourceKind,
-    SkipReason, Span, State, Timestamp, Verdict,
+    SkipReason, Span, State, TenantState, Timestamp, Verdict,
 };
 
 pub(crate) trait Code: Sized {
@@ -68,6 +68,10 @@ code! {
         SkipReason::Paused = 13,
         SkipReason::Disabled = 14,
         SkipReason::Quarantined = 15,
+    }
+    TenantState {
+        TenantState::Active = 1,
+        TenantState::Closing = 2,
     }
     ResourceKind {
         ResourceKind::Mutex = 1,

@@ -21,13 +21,15 @@ mod roster;
 mod settled;
 pub mod sqlite;
 mod subject;
+mod tenant;
 
 use std::sync::Arc;
 
 use engine::change::{Answer, Commit};
 use engine::{Ends, HeldJob, LoadedTicket};
 use model::{
-    AgentRecord, Batch, ContentId, Instance, JobId, JobRecord, PoolRecord, ShardId, Span, Term, Timestamp, VersionId,
+    AgentRecord, Batch, ContentId, Instance, JobId, JobRecord, PoolRecord, ShardId, Span, TenantRecord, Term,
+    Timestamp, VersionId,
 };
 
 pub use leases::{LeaseRow, Leases, Picture, ServerRow, Wakes};
@@ -118,6 +120,7 @@ pub struct Stored {
     pub open: Vec<Instance>,
     pub agents: Vec<AgentRecord>,
     pub pools: Vec<PoolRecord>,
+    pub tenants: Vec<TenantRecord>,
     pub global_limit: Option<u32>,
     /// Jobs held in quarantine, why and since when, in the order they were put there.
     pub held: Vec<HeldJob>,

@@ -7,7 +7,7 @@ use std::time::Instant;
 use engine::change::{Gap, Message, MessageId, Note};
 use model::{
     Actor, AgentRecord, AttemptId, ContentId, Ending, Instance, InstanceId, JobId, JobMode, JobRecord, Outcome,
-    PoolRecord, ResourceName, ShardId, State, TenantId, Timestamp, VersionId,
+    PoolRecord, ResourceName, ShardId, State, TenantId, TenantRecord, Timestamp, VersionId,
 };
 
 use crate::{StoreError, StoredVersion};
@@ -44,6 +44,8 @@ pub trait Reads: Send + Sync {
     ) -> Result<Vec<Interval>, StoreError>;
     fn agents(&self, by: Instant) -> Result<Vec<AgentRecord>, StoreError>;
     fn pools(&self, by: Instant) -> Result<Vec<PoolRecord>, StoreError>;
+    /// By their numbers.
+    fn tenants(&self, by: Instant) -> Result<Vec<TenantRecord>, StoreError>;
     fn orphans(&self, by: Instant) -> Result<Vec<Orphan>, StoreError>;
     fn quarantine(&self, by: Instant) -> Result<Vec<QuarantineRecord>, StoreError>;
     /// Newest first.
@@ -58,7 +60,7 @@ pub trait Reads: Send + Sync {
     /// Which shard an id of an instance or attempt was lent to. None if that was not written down, as before there
     /// were shards: then the row's job tells.
     fn lent_to(&self, id: i64, by: Instant) -> Result<Option<(Range<i64>, ShardId)>, StoreError>;
-    /// Raised by every change to agents, pools and limits.
+    /// Raised by every change to agents, pools, tenants and limits.
     fn revision(&self, by: Instant) -> Result<i64, StoreError>;
     /// What these shards have still to take of what others told them, oldest first. What cannot be read is left for
     /// whoever can.

@@ -1,4 +1,4 @@
-//! Agents, pools and limits, which every shard keeps in memory: who has changed them raises their revision.
+//! Agents, pools, tenants and limits, which every shard keeps in memory: who has changed them raises their revision.
 
 use engine::change::{Change, Commit};
 
@@ -8,7 +8,12 @@ pub(crate) fn changes_roster(commit: &Commit) -> bool {
 
 fn is_of_roster(change: &Change) -> bool {
     match change {
-        Change::AgentPut(_) | Change::AgentRemoved { .. } | Change::PoolPut(_) | Change::GlobalLimit { .. } => true,
+        Change::AgentPut(_)
+        | Change::AgentRemoved { .. }
+        | Change::PoolPut(_)
+        | Change::TenantPut(_)
+        | Change::TenantRemoved { .. }
+        | Change::GlobalLimit { .. } => true,
         Change::Created(_)
         | Change::Withdrawn { .. }
         | Change::Placed { .. }

@@ -24,6 +24,8 @@ pub(crate) fn subject(change: &Change) -> String {
         Change::AgentPut(agent) => format!("agent {}", agent.id),
         Change::AgentRemoved { agent } => format!("removing agent {agent}"),
         Change::PoolPut(pool) => format!("pool {}", pool.name),
+        Change::TenantPut(tenant) => format!("tenant {}", tenant.name),
+        Change::TenantRemoved { tenant } => format!("removing tenant {tenant}"),
         Change::GlobalLimit { .. } => "the limit of the installation".into(),
         Change::Orphan { attempt, .. } => format!("a report about attempt {attempt}"),
         Change::Note(_) => "a note".into(),

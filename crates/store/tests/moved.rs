@@ -106,6 +106,13 @@ fn fill(data: &Path) -> Vec<JobId> {
         limit: Some(2),
         addresses: vec!["x".into()],
     }));
+    changes.push(Change::TenantPut(Box::new(TenantRecord { weight: 4, ..TenantRecord::first(Timestamp(5)) })));
+    changes.push(Change::TenantPut(Box::new(TenantRecord::new(
+        TenantId(4_000_000),
+        "acme",
+        Timestamp(6),
+        Actor("ann".into()),
+    ))));
     let mut commit = owner.commit_of(changes);
     (commit.claims, commit.next_id, commit.horizon) =
         (claims, next + 1, support::row(0).planned + Span(3 * Span::DAY.0));
@@ -131,7 +138,7 @@ fn everything(reads: &dyn Reads) -> (Vec<JobRecord>, Vec<Instance>, String) {
         reads.gaps(None, Timestamp::MIN, Timestamp::MAX, soon()).unwrap(),
         reads.intervals(None, Timestamp::MIN, Timestamp::MAX, soon()).unwrap(),
         reads.notes(&NoteFilter { limit: 9, ..Default::default() }, soon()).unwrap(),
-        reads.pools(soon()).unwrap(),
+        (reads.pools(soon()).unwrap(), reads.tenants(soon()).unwrap()),
         reads.global_limit(soon()).unwrap(),
         reads.horizon(soon()).unwrap(),
         reads.counts(day.0, day.1, soon()).unwrap(),

@@ -119,6 +119,12 @@ catalogue! {
     EndedBadly       "E0806" 0 "the instance did not end well" "See `duly log ID` and `duly why ID`.";
     VerifyFound      "E0807" 0 "the ledger and the triggers disagree" "See the list; each line names job and planned time.";
     StaleFence       "E0808" 0 "a newer attempt works there now" "End this one: what it would write is out of date.";
+
+    // E09: people, tenants, audit, secrets, policy
+    NoSuchTenant     "E0921" 404 "there is no such tenant" "List them with `duly tenant list`; names are exact.";
+    TenantNameTaken  "E0922" 409 "the name is taken by another tenant" "Choose another name, or change the tenant that has it.";
+    TenantKept       "E0923" 409 "the default tenant cannot be deleted" "Delete its jobs, pools and agents one by one instead.";
+    TenantInUse      "E0924" 409 "the tenant still has something" "Delete it with `duly tenant delete NAME`, which takes everything away in order.";
 }
 
 impl Code {

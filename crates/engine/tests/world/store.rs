@@ -29,6 +29,7 @@ pub struct Store {
     pub held: BTreeMap<JobId, HeldJob>,
     pub agents: BTreeMap<AgentId, AgentRecord>,
     pub pools: BTreeMap<String, PoolRecord>,
+    pub tenants: BTreeMap<TenantId, TenantRecord>,
     pub global_limit: Option<u32>,
     pub attempts: BTreeMap<AttemptId, InstanceId>,
     pub ended: BTreeSet<AttemptId>,
@@ -179,6 +180,11 @@ impl Store {
                 self.pools.insert(pool.name.clone(), pool.clone());
                 Ok(())
             }
+            Change::TenantPut(tenant) => {
+                self.tenants.insert(tenant.id, (**tenant).clone());
+                Ok(())
+            }
+            Change::TenantRemoved { tenant } => must(self.tenants.remove(tenant).is_some(), || "no such tenant".into()),
             Change::GlobalLimit { limit } => {
                 self.global_limit = *limit;
                 Ok(())
@@ -347,6 +353,7 @@ impl Store {
             jobs: self.jobs.values().map(|job| loaded_job(job, rule(job.rule))).collect(),
             agents: self.agents.values().cloned().collect(),
             pools: self.pools.values().cloned().collect(),
+            tenants: self.tenants.values().cloned().collect(),
             global_limit: self.global_limit,
             held: self.held.values().cloned().collect(),
         }

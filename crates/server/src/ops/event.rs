@@ -189,6 +189,8 @@ fn event(id: u64, change: &Change) -> Option<EventView> {
         | Change::Unquarantined { .. }
         | Change::AgentRemoved { .. }
         | Change::PoolPut(_)
+        | Change::TenantPut(_)
+        | Change::TenantRemoved { .. }
         | Change::GlobalLimit { .. }
         | Change::Orphan { .. }
         | Change::Released { .. }

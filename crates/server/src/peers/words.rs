@@ -40,6 +40,8 @@ pub(super) fn what(command: &Command) -> Option<What> {
         | Command::Why { .. }
         | Command::RemoveAgent { .. }
         | Command::PutPool { .. }
+        | Command::PutTenant { .. }
+        | Command::RemoveTenant { .. }
         | Command::PutResource { .. }
         | Command::SetGlobalLimit { .. } => return None,
     })
@@ -75,7 +77,9 @@ pub(super) fn said(answer: Result<Reply, AskError>) -> Said {
         Ok(Reply::Job { id, version, changed }) => Said::Job { id: id.0, version: version.0, changed },
         Ok(Reply::CalledBack { ended, foreign }) => Said::CalledBack { ended, foreign },
         Ok(Reply::Followers(jobs)) => Said::Followers(jobs.into_iter().map(|job| job.0).collect()),
-        Ok(Reply::Done | Reply::Instance { .. } | Reply::Repeated { .. } | Reply::Why(_)) => Said::Done,
+        Ok(Reply::Done | Reply::Instance { .. } | Reply::Repeated { .. } | Reply::Why(_) | Reply::Tenant(_)) => {
+            Said::Done
+        }
         Err(AskError::Gone) => Said::NotHere,
         Err(AskError::Stalled(why)) => Said::Stalled(why),
         Err(AskError::Refused(refusal)) => Said::Refused(match refusal {

@@ -54,6 +54,7 @@ pub(crate) fn decode(ownership: Ownership, stored: Stored, ids: std::ops::Range<
         open,
         agents: stored.agents,
         pools: stored.pools,
+        tenants: stored.tenants,
         global_limit: stored.global_limit,
         held,
         spread_failures: Vec::new(),

@@ -4,7 +4,7 @@ use engine::Command;
 use engine::input::Subject;
 use model::{InstanceId, JobId, ShardId, TenantId};
 
-/// Keeps agents, pools and limits.
+/// Keeps agents, pools, tenants and limits.
 pub(crate) const FIRST: ShardId = ShardId(0);
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -39,6 +39,8 @@ pub(crate) fn place_of(command: &Command) -> Place {
         Command::PutAgent { .. }
         | Command::RemoveAgent { .. }
         | Command::PutPool { .. }
+        | Command::PutTenant { .. }
+        | Command::RemoveTenant { .. }
         | Command::PutResource { .. }
         | Command::SetGlobalLimit { .. } => Place::First,
     }

@@ -287,6 +287,7 @@ impl Process {
             let roster = Roster {
                 agents: reads.agents(soon()).expect("memory reads"),
                 pools: reads.pools(soon()).expect("memory reads"),
+                tenants: reads.tenants(soon()).expect("memory reads"),
                 global_limit: reads.global_limit(soon()).expect("memory reads"),
             };
             self.steward.told.clear();

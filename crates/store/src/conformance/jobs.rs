@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use engine::HeldJob;
 use engine::change::{Change, Fate, Gap, Note, NoteKind};
 use model::{
-    AgentId, AgentKind, AgentRecord, Executor, InstanceId, JobMode, JobRecord, PoolRecord, SkipReason, Span, TenantId,
-    Timestamp, VersionId,
+    Actor, AgentId, AgentKind, AgentRecord, Executor, Exported, InstanceId, JobMode, JobRecord, PoolRecord, Quotas,
+    ResourceKind, ResourceName, SkipReason, Span, TenantId, TenantRecord, TenantState, Timestamp, VersionId,
 };
 
 use super::Bed;
@@ -165,6 +165,37 @@ pub fn agents_pools_and_limits_are_loaded(bed: &impl Bed) {
     w.refuse([Change::AgentRemoved { agent: agent.id }], 0);
     let stored = w.store.load(w.shard).unwrap();
     assert_eq!((stored.agents, stored.global_limit), (vec![called], None));
+}
+
+pub fn tenants_are_loaded_and_gone_with_what_is_theirs(bed: &impl Bed) {
+    let mut w = World::new(bed);
+    let first = w.store.load(w.shard).unwrap().tenants;
+    assert_eq!(first.iter().map(|t| (t.id.0, t.name.as_str())).collect::<Vec<_>>(), [(1, "default")]);
+    assert!(first[0].private_network && first[0].quotas == Quotas::default());
+    let acme = TenantRecord {
+        weight: 3,
+        quotas: Quotas {
+            jobs: Some(10),
+            running: Some(2),
+            per_second: Some(5),
+            log_bytes: Some(1 << 40),
+            history_days: Some(7),
+        },
+        ..TenantRecord::new(TenantId(77), "acme 北京", T0, Actor("ann".into()))
+    };
+    let put = |tenant: &TenantRecord| Change::TenantPut(Box::new(tenant.clone()));
+    let pool = PoolRecord { tenant: acme.id, name: "p".into(), limit: Some(2), addresses: vec![] };
+    let resource = ResourceName { tenant: acme.id, kind: ResourceKind::Counted, name: "licence".into() };
+    w.commit([put(&acme), Change::PoolPut(pool), Change::ResourcePut { name: resource, units: 4 }]);
+    assert_eq!(w.reads.tenants(soon()).unwrap(), [first[0].clone(), acme.clone()]);
+    let exported = Some(Exported { at: at(9), digest: "abc".into() });
+    let acme = TenantRecord { state: TenantState::Closing, exported, quotas: Quotas::default(), ..acme };
+    w.commit([put(&acme)]);
+    assert_eq!(w.store.load(w.shard).unwrap().tenants, [first[0].clone(), acme.clone()]);
+    w.commit([Change::TenantRemoved { tenant: acme.id }]);
+    w.refuse([Change::TenantRemoved { tenant: acme.id }], 0);
+    assert_eq!(w.reads.tenants(soon()).unwrap(), first);
+    assert_eq!((w.reads.pools(soon()).unwrap(), w.reads.resources(soon()).unwrap()), (vec![], vec![]));
 }
 
 pub fn gaps_and_notes_are_found_by_their_time(bed: &impl Bed) {

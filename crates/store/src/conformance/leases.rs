@@ -6,7 +6,7 @@ use engine::change::Change;
 use model::{Batch, ServerId, ShardId, Span, TenantId, Term, Timestamp};
 
 use super::Bed;
-use super::world::{World, at, soon};
+use super::world::{T0, World, at, soon};
 use crate::leases::{Leases, Picture, ServerRow, Wakes};
 
 /// A store of two shards that servers can share.
@@ -214,6 +214,10 @@ pub fn the_picture_tells_that_the_roster_changed(bed: &impl SharedBed) {
     let before = revision();
     let pool = model::PoolRecord { tenant: TenantId(1), name: "p".into(), limit: None, addresses: vec![] };
     world.commit([Change::PoolPut(pool)]);
+    assert!(revision() > before);
+    let before = revision();
+    let acme = model::TenantRecord::new(TenantId(77), "acme", T0, model::Actor("ann".into()));
+    world.commit([Change::TenantPut(Box::new(acme))]);
     assert!(revision() > before);
     assert_eq!(bed.reads().revision(soon()).unwrap(), revision());
 }

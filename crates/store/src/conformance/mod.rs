@@ -73,6 +73,7 @@ macro_rules! conformance {
             two_living_jobs_never_share_a_name,
             a_held_job_is_held_until_somebody_looked,
             agents_pools_and_limits_are_loaded,
+            tenants_are_loaded_and_gone_with_what_is_theirs,
             gaps_and_notes_are_found_by_their_time,
             a_name_has_one_holder,
             a_removed_or_renamed_job_frees_its_name,

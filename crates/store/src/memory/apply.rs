@@ -51,6 +51,11 @@ impl State {
                 self.pools.put((pool.tenant, pool.name.clone()), pool.clone());
                 Ok(())
             }
+            Change::TenantPut(tenant) => {
+                self.tenants.put(tenant.id, (**tenant).clone());
+                Ok(())
+            }
+            Change::TenantRemoved { tenant } => self.tenant_removed(*tenant),
             Change::GlobalLimit { limit } => {
                 self.global_limit.put((), *limit);
                 Ok(())

@@ -2,7 +2,8 @@
 
 use engine::change::{ClaimName, Gap, Note};
 use model::{
-    Actor, AgentId, AttemptId, InstanceId, JobId, JobMode, JobRecord, ReportKind, ShardId, TenantId, Timestamp,
+    Actor, AgentId, AttemptId, InstanceId, JobId, JobMode, JobRecord, ReportKind, ResourceName, ShardId, TenantId,
+    Timestamp,
 };
 
 use super::apply::{Applied, found};
@@ -11,6 +12,20 @@ use crate::read::{Interval, NoteRecord, Orphan, QuarantineRecord, VersionRecord}
 use crate::settled::words_of;
 
 impl State {
+    /// Its limits go with it; what its jobs did is history.
+    pub(super) fn tenant_removed(&mut self, id: TenantId) -> Applied {
+        let pools: Vec<_> = self.pools.keys().filter(|(tenant, _)| *tenant == id).cloned().collect();
+        for pool in pools {
+            self.pools.delete(&pool);
+        }
+        let idle = |name: &&ResourceName| name.tenant == id && !self.tickets.keys().any(|(of, _)| of == *name);
+        let idle: Vec<_> = self.resources.keys().filter(idle).cloned().collect();
+        for resource in idle {
+            self.resources.delete(&resource);
+        }
+        found(self.tenants.delete(&id), || format!("no tenant {id}"))
+    }
+
     pub(super) fn gap(&mut self, shard: ShardId, gap: &Gap) -> Applied {
         found(gap.last >= gap.first && gap.count > 0, || format!("a gap of job {} is empty", gap.job))?;
         let number = self.row_number();

@@ -25,6 +25,7 @@ impl State {
         self.load_versions(&mut stored);
         stored.agents = self.agents.values().cloned().collect();
         stored.pools = self.pools.values().cloned().collect();
+        stored.tenants = self.tenants();
         stored.global_limit = self.global_limit.get(&()).copied().flatten();
         let held = self.quarantine.values().filter(|(of, ..)| *of == shard);
         let held = held.filter_map(|(_, one, decided)| {

@@ -6,7 +6,7 @@ use std::time::Instant;
 use engine::change::Gap;
 use model::{
     AgentRecord, AttemptId, ContentId, Ending, Instance, InstanceId, JobId, JobRecord, PoolRecord, ResourceName,
-    ShardId, State, TenantId, Timestamp, VersionId,
+    ShardId, State, TenantId, TenantRecord, Timestamp, VersionId,
 };
 
 use super::MemoryStore;
@@ -166,6 +166,10 @@ impl Reads for MemoryStore {
 
     fn pools(&self, _by: Instant) -> Result<Vec<PoolRecord>, StoreError> {
         self.read(|state| state.pools.values().cloned().collect())
+    }
+
+    fn tenants(&self, _by: Instant) -> Result<Vec<TenantRecord>, StoreError> {
+        self.read(|state| state.tenants())
     }
 
     fn orphans(&self, _by: Instant) -> Result<Vec<Orphan>, StoreError> {

@@ -3,7 +3,7 @@
 use engine::change::{ClaimName, Ends, Gap, MessageId};
 use model::{
     AgentRecord, ContentId, Ending, Instance, InstanceId, JobId, JobRecord, PoolRecord, ResourceName, ShardId,
-    TenantId, Timestamp, Verdict, VersionId,
+    TenantId, TenantRecord, Timestamp, Verdict, VersionId,
 };
 use rustc_hash::FxHashMap;
 
@@ -30,6 +30,7 @@ pub(super) struct State {
     pub intervals: Table<(JobId, Timestamp), Interval>,
     pub agents: Table<i64, AgentRecord>,
     pub pools: Table<(TenantId, String), PoolRecord>,
+    pub tenants: Table<TenantId, TenantRecord>,
     pub quarantine: Table<i64, (ShardId, QuarantineRecord, Timestamp)>,
     pub orphans: Table<(i64, i64, u8), Orphan>,
     pub notes: Table<i64, NoteRecord>,
@@ -86,6 +87,7 @@ macro_rules! each_table {
         $self.intervals.$do($($arg),*);
         $self.agents.$do($($arg),*);
         $self.pools.$do($($arg),*);
+        $self.tenants.$do($($arg),*);
         $self.quarantine.$do($($arg),*);
         $self.orphans.$do($($arg),*);
         $self.notes.$do($($arg),*);
@@ -118,6 +120,13 @@ impl State {
             }
         }
         self.shards.forget_undo();
+    }
+
+    /// By their numbers; the first is there though nobody has written it.
+    pub(super) fn tenants(&self) -> Vec<TenantRecord> {
+        let unwritten = !self.tenants.contains_key(&TenantId::DEFAULT);
+        let first = unwritten.then(|| TenantRecord::first(Timestamp(0)));
+        first.into_iter().chain(self.tenants.values().cloned()).collect()
     }
 
     pub(super) fn revision(&self) -> i64 {

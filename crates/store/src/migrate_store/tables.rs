@@ -88,6 +88,12 @@ pub(crate) fn all() -> Vec<Table> {
             &["id"],
         ),
         table("pool", "tenant name:t running_max addresses:t", &["tenant", "name"]),
+        table(
+            "tenant",
+            "id name:t weight jobs_max running_max starts_per_second log_bytes_max history_days private_network:b state
+             created_at created_by:t exported_at exported:t",
+            &["id"],
+        ),
         table("quarantine", "id shard job input:t error:t at decided held:b looked_by:t", &["id"]).of_job("job"),
         table("orphan", "attempt agent kind at what:t", &["attempt", "agent", "kind"]),
         table("note", "id shard at job instance kind detail", &["id"]).of_job("job"),

@@ -313,6 +313,8 @@ pub(super) fn row_of(change: &Change) -> Option<Row> {
         | Change::AgentPut(_)
         | Change::AgentRemoved { .. }
         | Change::PoolPut(_)
+        | Change::TenantPut(_)
+        | Change::TenantRemoved { .. }
         | Change::GlobalLimit { .. }
         | Change::Orphan { .. }
         | Change::Note(_)

@@ -190,6 +190,8 @@ impl<'c> Applying<'c> {
                 ],
                 Expects::Any,
             ),
+            Change::TenantPut(tenant) => self.tenant_put(tenant),
+            Change::TenantRemoved { tenant } => self.tenant_removed(*tenant),
             Change::GlobalLimit { limit } => self.push(
                 "insert into meta (key, value) values ('global_limit', $1)
                  on conflict (key) do update set value = excluded.value",
@@ -225,7 +227,7 @@ impl<'c> Applying<'c> {
         Ok(())
     }
 
-    fn push(&mut self, statement: &'static str, values: Vec<super::conn::Value<'c>>, expects: Expects) {
+    pub(super) fn push(&mut self, statement: &'static str, values: Vec<super::conn::Value<'c>>, expects: Expects) {
         self.calls.push(Call::new(statement, values, expects));
     }
 

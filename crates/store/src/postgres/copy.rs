@@ -82,7 +82,11 @@ impl PgCopy {
         let mut copy = PgCopy { lane, shards: opened.shards };
         if begun == Begun::Anew {
             let put = "insert into meta (key, value) values ('copying_from', $1)";
-            copy.run(async |conn: &Conn| conn.execute(put, &[&origin]).await)?;
+            copy.run(async |conn: &Conn| {
+                // The tenant every store is made with comes from there, as it is there.
+                conn.batch("delete from tenant").await?;
+                conn.execute(put, &[&origin]).await
+            })?;
         }
         Ok((copy, begun))
     }

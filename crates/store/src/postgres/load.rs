@@ -112,6 +112,7 @@ async fn rest(conn: &Conn, shard: ShardId, stored: &mut Stored) -> Result<(), Fa
     }
     let pools = conn.query("select tenant, name, running_max, addresses from pool", &[]).await?;
     stored.pools = pools.iter().map(row::pool).collect();
+    stored.tenants = conn.query(crate::tenant::SELECT, &[]).await?.iter().map(super::tenant::tenant).collect();
     stored.global_limit = global_limit(conn).await?;
     let text =
         "select job, error, at, decided from quarantine where held and job is not null and shard = $1 order by id";

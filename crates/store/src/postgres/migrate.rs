@@ -10,6 +10,7 @@ pub(super) const STEPS: &[&str] = &[
     include_str!("migrations/0001_begin.sql"),
     include_str!("migrations/0002_shards.sql"),
     include_str!("migrations/0003_between.sql"),
+    include_str!("migrations/0004_tenants.sql"),
 ];
 
 /// "Duly": held while a step is taken.

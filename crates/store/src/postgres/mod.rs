@@ -28,6 +28,7 @@ mod retain;
 mod row;
 mod sql;
 mod stage;
+mod tenant;
 mod tidy;
 mod wakes;
 

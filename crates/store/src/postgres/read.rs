@@ -6,7 +6,7 @@ use std::time::Instant;
 use engine::change::Gap;
 use model::{
     AgentId, AgentRecord, AttemptId, ContentId, Ending, Instance, InstanceId, JobId, JobRecord, PoolRecord,
-    ResourceName, ShardId, State, TenantId, Timestamp, VersionId,
+    ResourceName, ShardId, State, TenantId, TenantRecord, Timestamp, VersionId,
 };
 use tokio_postgres::Row;
 use tokio_postgres::types::ToSql;
@@ -170,6 +170,10 @@ impl Reads for PgReads {
     fn pools(&self, by: Instant) -> Result<Vec<PoolRecord>, StoreError> {
         let text = "select tenant, name, running_max, addresses from pool order by tenant, name";
         self.with(by, async |conn: &Conn| all(conn, text, &[], row::pool).await)
+    }
+
+    fn tenants(&self, by: Instant) -> Result<Vec<TenantRecord>, StoreError> {
+        self.with(by, async |conn: &Conn| all(conn, crate::tenant::SELECT, &[], super::tenant::tenant).await)
     }
 
     fn orphans(&self, by: Instant) -> Result<Vec<Orphan>, StoreError> {

@@ -61,6 +61,7 @@ statements! {
     PUT_NOTES = "put_notes",
     PUT_OPEN_LONG = "put_open_long",
     PUT_POOL = "put_pool",
+    PUT_TENANT = "put_tenant",
     PUT_UNWELL = "put_unwell",
     PUT_VERSIONS = "put_versions",
     RELEASE_OLD_NAMES = "release_old_names",

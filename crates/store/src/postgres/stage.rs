@@ -118,6 +118,8 @@ impl<'c> Stage<'c> {
             | Change::Unquarantined { .. }
             | Change::AgentRemoved { .. }
             | Change::PoolPut(_)
+            | Change::TenantPut(_)
+            | Change::TenantRemoved { .. }
             | Change::GlobalLimit { .. }
             | Change::Orphan { .. }
             | Change::Released { .. }
@@ -148,6 +150,8 @@ pub(super) fn stands_alone(change: &Change) -> bool {
         | Change::Unquarantined { .. }
         | Change::AgentRemoved { .. }
         | Change::PoolPut(_)
+        | Change::TenantPut(_)
+        | Change::TenantRemoved { .. }
         | Change::GlobalLimit { .. }
         | Change::Orphan { .. }
         | Change::Released { .. }

@@ -60,6 +60,8 @@ impl<'c> Applying<'c> {
             Change::AgentPut(agent) => self.agent_put(agent),
             Change::AgentRemoved { agent } => self.agent_removed(*agent),
             Change::PoolPut(pool) => self.pool_put(pool),
+            Change::TenantPut(tenant) => self.tenant_put(tenant),
+            Change::TenantRemoved { tenant } => self.tenant_removed(*tenant),
             Change::GlobalLimit { limit } => self.global_limit(*limit),
             Change::Orphan { agent, attempt, kind, at } => self.orphan(*agent, *attempt, kind, *at),
             Change::Note(note) => self.note(note),

@@ -117,6 +117,8 @@ fn rest(conn: &Connection, shard: ShardId, stored: &mut Stored) -> rusqlite::Res
     }
     let mut pools = conn.prepare_cached("select tenant, name, running_max, addresses from pool")?;
     stored.pools = pools.query_map([], row::pool)?.collect::<Result<_, _>>()?;
+    let mut tenants = conn.prepare_cached(crate::tenant::SELECT)?;
+    stored.tenants = tenants.query_map([], super::tenant::tenant)?.collect::<Result<_, _>>()?;
     stored.global_limit = conn
         .query_row("select value from meta where key = 'global_limit'", [], |found| found.get(0))
         .optional()?

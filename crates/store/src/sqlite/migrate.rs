@@ -14,6 +14,7 @@ pub(super) const STEPS: &[&str] = &[
     include_str!("migrations/0004_executors.sql"),
     include_str!("migrations/0005_shards.sql"),
     include_str!("migrations/0006_between.sql"),
+    include_str!("migrations/0007_tenants.sql"),
 ];
 
 /// Marks a file as ours, so that another program's database is not taken for a store.

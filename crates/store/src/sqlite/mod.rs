@@ -21,6 +21,7 @@ mod read;
 mod retain;
 mod row;
 mod sql;
+mod tenant;
 mod ticket;
 mod tidy;
 

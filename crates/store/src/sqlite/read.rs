@@ -6,7 +6,7 @@ use std::time::Instant;
 use engine::change::Gap;
 use model::{
     AgentId, AgentRecord, AttemptId, ContentId, Ending, Instance, InstanceId, JobId, JobRecord, PoolRecord,
-    ResourceName, ShardId, State, TenantId, Timestamp, VersionId,
+    ResourceName, ShardId, State, TenantId, TenantRecord, Timestamp, VersionId,
 };
 use rusqlite::{Connection, OptionalExtension, Row, params};
 
@@ -201,6 +201,10 @@ impl Reads for SqliteReads {
         self.with(by, |conn| {
             all(conn, "select tenant, name, running_max, addresses from pool order by tenant, name", [], row::pool)
         })
+    }
+
+    fn tenants(&self, by: Instant) -> Result<Vec<TenantRecord>, StoreError> {
+        self.with(by, |conn| all(conn, crate::tenant::SELECT, [], super::tenant::tenant))
     }
 
     fn orphans(&self, by: Instant) -> Result<Vec<Orphan>, StoreError> {

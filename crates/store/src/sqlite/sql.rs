@@ -41,6 +41,7 @@ statements! {
     PUT_INTERVAL = "put_interval",
     PUT_JOB = "put_job",
     PUT_RESOURCE = "put_resource",
+    PUT_TENANT = "put_tenant",
     PUT_UNWELL = "put_unwell",
     PUT_VERSION = "put_version",
     REOPEN_INSTANCE = "reopen_instance",
