@@ -2,6 +2,7 @@
 //! they are never serialised as they stand: each edge (API, agent protocol, store) converts.
 
 pub mod agent;
+pub mod audit;
 pub mod id;
 pub mod instance;
 pub mod job;

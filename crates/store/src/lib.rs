@@ -3,6 +3,7 @@
 //! invariant in the schema.
 
 pub mod access;
+pub mod audit;
 mod block;
 mod code;
 #[cfg(feature = "conformance")]
@@ -32,6 +33,7 @@ use model::{
     Timestamp, VersionId,
 };
 
+pub use audit::AuditLog;
 pub use leases::{LeaseRow, Leases, Picture, ServerRow, Wakes};
 pub use migrate_store::{Follows, Moved, migrate_store};
 pub use read::Reads;

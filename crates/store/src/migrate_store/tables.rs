@@ -108,5 +108,9 @@ pub(crate) fn all() -> Vec<Table> {
         table("agent_secret", "agent hash:x", &["agent"]),
         table("executor_token", "id token:t tenant pool:t created_at created_by:t", &["id"]),
         table("setting", "key:t value:t", &["key"]),
+        table("audit", "seq at tenant actor:t operation:t outcome:t entry:t hash:x", &["seq"]),
+        table("audit_about", "value:t seq", &["value", "seq"]),
+        table("audit_head", "id seq hash:x base_seq base_hash:x", &["id"]),
+        table("audit_begun", "id:t at entry:t", &["id"]),
     ]
 }

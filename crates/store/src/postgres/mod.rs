@@ -6,6 +6,7 @@ mod access;
 mod address;
 mod apply;
 mod apply_rest;
+mod audit;
 mod between;
 mod claim;
 mod column;
@@ -51,6 +52,7 @@ use crate::{CommitError, Ownership, Retention, Standing, Store, StoreError, Stor
 pub(crate) use self::copy::{Begun, PgCopy};
 
 pub use self::access::PgAccess;
+pub use self::audit::PgAudit;
 pub use self::leases::PgLeases;
 pub use self::open::Options;
 pub use self::pool::PgReads;

@@ -4,6 +4,7 @@
 mod access;
 mod apply;
 mod apply_rest;
+mod audit;
 mod backup;
 mod between;
 mod checkpoint;
@@ -41,6 +42,7 @@ use crate::mark::Marks;
 use crate::{CommitError, Ownership, Retention, Standing, Store, StoreError, Stored};
 
 pub use self::access::SqliteAccess;
+pub use self::audit::SqliteAudit;
 pub(crate) use self::copy::{Counters, Source};
 
 pub use self::backup::{Restored, backup, restore};
