@@ -3,10 +3,12 @@
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use engine::Command;
-use model::{Actor, AgentId, AgentKind, AgentRecord, PoolRef, TenantId, Timestamp};
+use model::rights::Rights;
+use model::{Actor, AgentId, AgentKind, AgentRecord, PoolRef, Span, TenantId, Timestamp};
 use parking_lot::RwLock;
 use store::StoreError;
 use store::access::{Access, SecretHash};
@@ -20,6 +22,10 @@ use crate::shard::{AskError, Lane, Shards};
 
 /// A token is looked up in the store again after this long.
 const REMEMBER: Duration = Duration::from_secs(30);
+/// A session that nobody used for so long has ended.
+const SESSION_IDLE: Span = Span::HOUR.saturating_mul(2);
+/// That it was used is written at most so often.
+const TOUCH_AFTER: Span = Span::MINUTE;
 
 pub struct Doorman {
     access: AccessHandle,
@@ -27,7 +33,16 @@ pub struct Doorman {
     agents: RwLock<BTreeMap<AgentId, Known>>,
     /// Who vouches for the agents' port, if it speaks TLS.
     authority: Option<Arc<Authority>>,
-    tokens: moka::sync::Cache<SecretHash, Option<Principal>>,
+    tokens: moka::sync::Cache<SecretHash, Remembered>,
+    /// Raised by everything that may make what is remembered wrong.
+    changes: AtomicU64,
+}
+
+/// Whom a secret belongs to, as of a change: what was read before the latest one is not believed.
+#[derive(Clone)]
+struct Remembered {
+    changes: u64,
+    who: Option<Principal>,
 }
 
 struct Known {
@@ -39,8 +54,28 @@ struct Known {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Principal {
     pub name: String,
+    pub by: Credential,
+    /// What they may do with what they came with.
+    pub rights: Arc<Rights>,
+    /// Where they act if they do not say.
     pub tenant: TenantId,
+    /// Somebody else knows their password: they may do nothing but set another one.
+    pub must_change: bool,
     pub expires_at: Option<Timestamp>,
+}
+
+/// With what somebody came.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Credential {
+    /// Narrowed: it carries only some of its owner's rights.
+    Token {
+        id: i64,
+        name: String,
+        narrowed: bool,
+    },
+    Session {
+        id: String,
+    },
 }
 
 impl Principal {
@@ -58,7 +93,14 @@ impl Doorman {
             Some((record.id, Known { secret, record: Arc::new(record) }))
         });
         let tokens = moka::sync::Cache::builder().max_capacity(10_000).time_to_live(REMEMBER).build();
-        Ok(Doorman { access, writer, agents: RwLock::new(known.collect()), authority: None, tokens })
+        Ok(Doorman {
+            access,
+            writer,
+            agents: RwLock::new(known.collect()),
+            authority: None,
+            tokens,
+            changes: AtomicU64::new(0),
+        })
     }
 
     pub(crate) fn vouched_by(self, authority: Option<Arc<Authority>>) -> Doorman {
@@ -183,37 +225,69 @@ impl Doorman {
 
     // ---- people and programs
 
-    /// Whom a token or session belongs to.
+    /// Whom a token or session belongs to, and what they may do.
     pub async fn recognise(&self, key: &str, now: Timestamp) -> Result<Option<Principal>, StoreError> {
         let hash = secret::hash(key);
-        let principal = match self.tokens.get(&hash) {
-            Some(remembered) => remembered,
+        let changes = self.changes.load(Ordering::SeqCst);
+        let remembered = self.tokens.get(&hash).filter(|remembered| remembered.changes == changes);
+        let who = match remembered {
+            Some(remembered) => remembered.who,
             None => {
-                let found = self.access.run(move |access| look_up(access, &hash)).await?;
-                self.tokens.insert(hash, found.clone());
-                found
+                let who = self.access.run(move |access| look_up(access, &hash, now)).await?;
+                self.tokens.insert(hash, Remembered { changes, who: who.clone() });
+                who
             }
         };
-        Ok(principal.filter(|principal| principal.expires_at.is_none_or(|at| at > now)))
+        Ok(who.filter(|who| who.expires_at.is_none_or(|at| at > now)))
     }
 
-    pub fn forget(&self, hash: &SecretHash) {
-        self.tokens.invalidate(hash);
-    }
-
+    /// Something was revoked or granted, here or elsewhere: from now on everybody is looked up anew.
     pub fn forget_all(&self) {
+        self.changes.fetch_add(1, Ordering::SeqCst);
         self.tokens.invalidate_all();
     }
 }
 
-fn look_up(access: &mut dyn Access, hash: &SecretHash) -> Result<Option<Principal>, StoreError> {
-    let tenant = TenantId::DEFAULT;
+fn look_up(access: &mut dyn Access, hash: &SecretHash, now: Timestamp) -> Result<Option<Principal>, StoreError> {
     if let Some(token) = access.token(hash)? {
-        let alive = token.revoked_at.is_none();
-        return Ok(alive.then_some(Principal { name: token.user, tenant, expires_at: token.expires_at }));
+        if token.revoked_at.is_some() {
+            return Ok(None);
+        }
+        let Some(held) = access.rights_of(&token.user)? else { return Ok(None) };
+        let rights = Rights::new(held).narrowed(token.scope, token.tenant);
+        return Ok(Some(Principal {
+            tenant: token.tenant.unwrap_or_else(|| rights.home()),
+            rights: Arc::new(rights),
+            name: token.user,
+            by: Credential::Token {
+                id: token.id,
+                name: token.name,
+                narrowed: token.scope.is_some() || token.tenant.is_some(),
+            },
+            must_change: false,
+            expires_at: token.expires_at,
+        }));
     }
-    let session = access.session(hash)?;
-    Ok(session.map(|session| Principal { name: session.user, tenant, expires_at: Some(session.expires_at) }))
+    let Some(session) = access.session(hash)? else { return Ok(None) };
+    let idle_until = session.used_at + SESSION_IDLE;
+    if idle_until <= now {
+        return Ok(None);
+    }
+    let (Some(held), Some(account)) = (access.rights_of(&session.user)?, access.account(&session.user)?) else {
+        return Ok(None);
+    };
+    if session.used_at + TOUCH_AFTER <= now {
+        access.touch_session(hash, now)?;
+    }
+    let rights = Rights::new(held);
+    Ok(Some(Principal {
+        tenant: rights.home(),
+        rights: Arc::new(rights),
+        by: Credential::Session { id: session.id() },
+        name: session.user,
+        must_change: account.must_change,
+        expires_at: Some(session.expires_at.min(now + SESSION_IDLE)),
+    }))
 }
 
 fn unavailable(error: StoreError) -> Status {

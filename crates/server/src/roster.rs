@@ -26,6 +26,8 @@ pub(crate) async fn follow(app: Arc<App>) {
     loop {
         let revision = pictures.borrow_and_update().as_ref().map(|picture| picture.revision);
         if revision.is_some() && revision != known {
+            // Also raised by whatever was granted or revoked elsewhere.
+            app.doorman.forget_all();
             match refresh(&app).await {
                 Ok(fresh) => {
                     let fresh = Arc::new(fresh);

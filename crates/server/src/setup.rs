@@ -6,7 +6,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use model::{TenantId, Timestamp};
 use parking_lot::Mutex;
 use store::StoreError;
-use store::access::{Access, ExecutorToken, SecretHash, Token, User};
+use store::access::{Access, ExecutorToken, SecretHash, Token};
+use store::people::{Account, AccountKind, PeopleChange};
 
 use crate::access::AccessHandle;
 use crate::stores::StorePlace;
@@ -30,8 +31,8 @@ pub enum SetupError {
     AlreadyDone,
     #[error("this set-up link is not valid; the server prints a new one at each start until set-up is done")]
     WrongToken,
-    #[error("the password has fewer than {} characters", password::LENGTH_MIN)]
-    ShortPassword,
+    #[error("{0}")]
+    WeakPassword(String),
     #[error("the name may have 1 to 64 letters, digits and . _ - @")]
     BadName,
     #[error(transparent)]
@@ -107,24 +108,37 @@ pub fn without_browser(
 }
 
 fn check(name: &str, password: &str) -> Result<(), SetupError> {
-    let fits = |c: char| c.is_alphanumeric() || "._-@".contains(c);
-    if name.is_empty() || name.chars().count() > 64 || !name.chars().all(fits) {
+    if !is_name(name) {
         return Err(SetupError::BadName);
     }
-    if password.chars().count() < password::LENGTH_MIN {
-        return Err(SetupError::ShortPassword);
-    }
-    Ok(())
+    password::fault(password, name).map_or(Ok(()), |fault| Err(SetupError::WeakPassword(fault)))
+}
+
+/// What an account may be called.
+pub(crate) fn is_name(name: &str) -> bool {
+    let fits = |c: char| c.is_alphanumeric() || "._-@".contains(c);
+    (1..=64).contains(&name.chars().count()) && name.chars().all(fits)
 }
 
 fn first_account(access: &mut dyn Access, name: &str, password: String, now: Timestamp) -> Result<String, StoreError> {
     let api_token = secret::make("duly");
-    access.put_user(&User { name: name.to_string(), password, created_at: now })?;
+    access.change(&PeopleChange::Administrator(Account {
+        name: name.to_string(),
+        kind: AccountKind::Person,
+        password: Some(password),
+        must_change: false,
+        subject: None,
+        disabled_at: None,
+        created_at: now,
+        created_by: name.to_string(),
+    }))?;
     access.put_token(&Token {
         id: 0,
         name: "made at set-up".into(),
         hash: secret::hash(&api_token),
         user: name.to_string(),
+        scope: None,
+        tenant: None,
         created_at: now,
         expires_at: None,
         revoked_at: None,

@@ -18,6 +18,8 @@ const RETENTION_EVERY: u32 = 300;
 const ROUNDS_BETWEEN: i64 = 30;
 /// An idempotency key is good for this long.
 const KEYS_FOR: Span = Span::DAY;
+/// From where somebody has signed in is known for this long.
+const TRIES_FOR: Span = Span::DAY.saturating_mul(30);
 /// Rows forgotten between two commits.
 const ROWS_MAX: u32 = 2_000;
 
@@ -69,7 +71,7 @@ async fn round(
         while app.writer.run(move |store| store.retain(&keep)).await? && !app.stop.is_cancelled() {
             tokio::task::yield_now().await;
         }
-        app.access.run(move |access| access.forget_expired(now)).await?;
+        app.access.run(move |access| access.forget_expired(now, now - TRIES_FOR)).await?;
         app.executors.forget_old(now - Span::from(app.config.keep_history)).await;
     }
     Ok(())

@@ -3,30 +3,137 @@
 
 use std::collections::BTreeMap;
 
+use model::rights::Held;
 use model::{AgentId, TenantId, Timestamp};
 
 use crate::StoreError;
+use crate::errand::{Manner, Statements, Tables};
+use crate::people::{self, Account, Changed, Grant, Group, NamedRole, OidcLogin, PeopleChange, Tries};
+pub use crate::people::{Session, Token};
 
 /// SHA-256 of a secret of high entropy (tokens, sessions, agent secrets).
 pub type SecretHash = [u8; 32];
 
-pub trait Access {
-    fn put_user(&mut self, user: &User) -> Result<(), StoreError>;
-    fn user(&mut self, name: &str) -> Result<Option<User>, StoreError>;
-    fn users(&mut self) -> Result<Vec<User>, StoreError>;
+pub trait Access: Tables {
+    fn account(&mut self, name: &str) -> Result<Option<Account>, StoreError> {
+        look(self, |tables| people::account(tables, name))
+    }
 
-    fn put_session(&mut self, session: &Session) -> Result<(), StoreError>;
-    fn session(&mut self, hash: &SecretHash) -> Result<Option<Session>, StoreError>;
-    fn remove_session(&mut self, hash: &SecretHash) -> Result<(), StoreError>;
-    /// Forgets sessions, join tokens and the like that ended before `now`.
-    fn forget_expired(&mut self, now: Timestamp) -> Result<(), StoreError>;
+    fn accounts(&mut self) -> Result<Vec<Account>, StoreError> {
+        look(self, people::accounts)
+    }
+
+    fn groups(&mut self) -> Result<Vec<Group>, StoreError> {
+        look(self, people::groups)
+    }
+
+    /// Those that people named; the others are always there.
+    fn roles(&mut self) -> Result<Vec<NamedRole>, StoreError> {
+        look(self, people::roles)
+    }
+
+    fn grants(&mut self) -> Result<Vec<Grant>, StoreError> {
+        look(self, people::grants)
+    }
+
+    /// What grants to the person and to their groups amount to. None: there is no such account, or it is disabled.
+    fn rights_of(&mut self, person: &str) -> Result<Option<Vec<Held>>, StoreError> {
+        look(self, |tables| people::rights_of(tables, person))
+    }
+
+    /// The same, of an account that may be disabled.
+    fn held_by(&mut self, person: &str) -> Result<Vec<Held>, StoreError> {
+        look(self, |tables| people::held_by(tables, person))
+    }
+
+    /// Done and told to all servers, or nothing is changed.
+    fn change(&mut self, change: &PeopleChange) -> Result<Changed, StoreError> {
+        let mut changed = Changed::NoSuch;
+        self.errand(Manner::Told, &mut |tables| {
+            changed = people::change(tables, change)?;
+            Ok(matches!(changed, Changed::Done(_)))
+        })?;
+        Ok(changed)
+    }
+
+    /// What is remembered of tries to sign in under a name from an address.
+    fn tries(&mut self, name: &str, address: &str) -> Result<Tries, StoreError> {
+        look(self, |tables| people::tries(tables, name, address))
+    }
+
+    /// Adds to what went wrong since then.
+    fn note_failed(&mut self, name: &str, address: &str, at: Timestamp, since: Timestamp) -> Result<(), StoreError> {
+        write(self, Manner::Quiet, |tables| people::note_failed(tables, name, address, at, since))
+    }
+
+    fn note_succeeded(&mut self, name: &str, address: &str, at: Timestamp) -> Result<(), StoreError> {
+        write(self, Manner::Quiet, |tables| people::note_succeeded(tables, name, address, at))
+    }
+
+    /// False: there was nothing to forget.
+    fn forget_tries(&mut self, name: &str) -> Result<bool, StoreError> {
+        write(self, Manner::Quiet, |tables| people::forget_tries(tables, name))
+    }
+
+    fn put_session(&mut self, session: &Session) -> Result<(), StoreError> {
+        write(self, Manner::Quiet, |tables| people::put_session(tables, session))
+    }
+
+    fn session(&mut self, hash: &SecretHash) -> Result<Option<Session>, StoreError> {
+        look(self, |tables| people::session(tables, hash))
+    }
+
+    /// By person and age.
+    fn sessions(&mut self) -> Result<Vec<Session>, StoreError> {
+        look(self, people::sessions)
+    }
+
+    fn touch_session(&mut self, hash: &SecretHash, at: Timestamp) -> Result<(), StoreError> {
+        write(self, Manner::Quiet, |tables| people::touch_session(tables, hash, at))
+    }
+
+    /// False: there is no such session.
+    fn remove_session(&mut self, hash: &SecretHash) -> Result<bool, StoreError> {
+        write(self, Manner::Told, |tables| people::remove_session(tables, hash))
+    }
+
+    /// All of a person's, but for one. Answers how many.
+    fn remove_sessions(&mut self, person: &str, keep: Option<&SecretHash>) -> Result<u64, StoreError> {
+        write(self, Manner::Told, |tables| people::end_all(tables, person, keep))
+    }
+
+    /// Forgets sessions, join tokens and the like that ended before `now`, and tries to sign in before `tries`.
+    fn forget_expired(&mut self, now: Timestamp, tries: Timestamp) -> Result<(), StoreError> {
+        write(self, Manner::Quiet, |tables| people::forget_expired(tables, now, tries))
+    }
+
+    /// False: `most` are on their way already.
+    fn put_oidc_login(&mut self, login: &OidcLogin, most: i64) -> Result<bool, StoreError> {
+        write(self, Manner::Quiet, |tables| people::put_oidc_login(tables, login, most))
+    }
+
+    /// Takes it for good: a second call finds nothing.
+    fn use_oidc_login(&mut self, state: &SecretHash, now: Timestamp) -> Result<Option<OidcLogin>, StoreError> {
+        write(self, Manner::Quiet, |tables| people::use_oidc_login(tables, state, now))
+    }
 
     /// Gives the token its number.
-    fn put_token(&mut self, token: &Token) -> Result<i64, StoreError>;
-    fn token(&mut self, hash: &SecretHash) -> Result<Option<Token>, StoreError>;
-    fn tokens(&mut self) -> Result<Vec<Token>, StoreError>;
+    fn put_token(&mut self, token: &Token) -> Result<i64, StoreError> {
+        write(self, Manner::Quiet, |tables| people::put_token(tables, token))
+    }
+
+    fn token(&mut self, hash: &SecretHash) -> Result<Option<Token>, StoreError> {
+        look(self, |tables| people::token(tables, hash))
+    }
+
+    fn tokens(&mut self) -> Result<Vec<Token>, StoreError> {
+        look(self, people::tokens)
+    }
+
     /// False: there is no such token.
-    fn revoke_token(&mut self, id: i64, at: Timestamp) -> Result<bool, StoreError>;
+    fn revoke_token(&mut self, id: i64, at: Timestamp) -> Result<bool, StoreError> {
+        write(self, Manner::Told, |tables| people::revoke_token(tables, id, at))
+    }
 
     fn put_join_token(&mut self, token: &JoinToken) -> Result<(), StoreError>;
     /// Takes a join token for good: a second call finds nothing.
@@ -49,32 +156,24 @@ pub trait Access {
     fn keep_setting(&mut self, key: &str, value: &str) -> Result<String, StoreError>;
 }
 
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct User {
-    pub name: String,
-    /// As the password hasher wrote it, parameters and salt included.
-    pub password: String,
-    pub created_at: Timestamp,
+fn look<A: Access + ?Sized, T>(
+    access: &mut A,
+    mut look: impl FnMut(&mut dyn Statements) -> Result<T, StoreError>,
+) -> Result<T, StoreError> {
+    write(access, Manner::Look, &mut look)
 }
 
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Session {
-    pub hash: SecretHash,
-    pub user: String,
-    pub created_at: Timestamp,
-    pub expires_at: Timestamp,
-}
-
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Token {
-    /// 0 until it is kept.
-    pub id: i64,
-    pub name: String,
-    pub hash: SecretHash,
-    pub user: String,
-    pub created_at: Timestamp,
-    pub expires_at: Option<Timestamp>,
-    pub revoked_at: Option<Timestamp>,
+fn write<A: Access + ?Sized, T>(
+    access: &mut A,
+    manner: Manner,
+    mut work: impl FnMut(&mut dyn Statements) -> Result<T, StoreError>,
+) -> Result<T, StoreError> {
+    let mut done = None;
+    access.errand(manner, &mut |tables| {
+        done = Some(work(tables)?);
+        Ok(true)
+    })?;
+    done.ok_or_else(|| StoreError::Failed("work on the accounts was not begun".into()))
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -5,9 +5,11 @@
 pub mod access;
 pub mod audit;
 mod block;
+mod cell;
 mod code;
 #[cfg(feature = "conformance")]
 pub mod conformance;
+pub mod errand;
 mod json;
 pub mod leases;
 mod line;
@@ -16,6 +18,7 @@ pub mod memory;
 mod message;
 mod migrate_store;
 mod page;
+pub mod people;
 pub mod postgres;
 pub mod read;
 mod roster;

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use duly_store::access::{Access, ExecutorToken, JoinToken, Session, Token, User};
+use duly_store::access::{Access, ExecutorToken, JoinToken};
 use duly_store::postgres::PgStore;
 use duly_store::sqlite::{Options, SqliteStore};
 use model::{AgentId, TenantId, Timestamp};
@@ -20,57 +20,6 @@ fn on_each(test: impl Fn(&mut dyn Access)) {
 
 fn at(secs: i64) -> Timestamp {
     Timestamp::from_secs(secs)
-}
-
-#[test]
-fn people_are_known_by_name() {
-    on_each(|access| {
-        let mut ann = User { name: "ann".into(), password: "$argon2…".into(), created_at: at(1) };
-        access.put_user(&ann).unwrap();
-        ann.password = "another".into();
-        access.put_user(&User { created_at: at(9), ..ann.clone() }).unwrap();
-        assert_eq!(access.user("ann").unwrap(), Some(ann.clone()));
-        assert_eq!((access.user("bob").unwrap(), access.users().unwrap()), (None, vec![ann]));
-    });
-}
-
-#[test]
-fn sessions_end() {
-    on_each(|access| {
-        let session =
-            |n: u8, expires| Session { hash: [n; 32], user: "ann".into(), created_at: at(1), expires_at: at(expires) };
-        access.put_session(&session(1, 10)).unwrap();
-        access.put_session(&session(2, 20)).unwrap();
-        access.put_session(&session(3, 30)).unwrap();
-        assert_eq!(access.session(&[1; 32]).unwrap(), Some(session(1, 10)));
-        access.remove_session(&[3; 32]).unwrap();
-        access.forget_expired(at(10)).unwrap();
-        let left = [1, 2, 3].map(|n| access.session(&[n; 32]).unwrap().is_some());
-        assert_eq!(left, [false, true, false]);
-    });
-}
-
-#[test]
-fn a_token_is_found_by_its_hash_until_and_after_it_is_revoked() {
-    on_each(|access| {
-        let mut token = Token {
-            id: 0,
-            name: "ci".into(),
-            hash: [5; 32],
-            user: "ann".into(),
-            created_at: at(1),
-            expires_at: Some(at(99)),
-            revoked_at: None,
-        };
-        token.id = access.put_token(&token).unwrap();
-        assert!(access.put_token(&token).is_err(), "a hash belongs to one token");
-        assert_eq!(access.token(&[5; 32]).unwrap(), Some(token.clone()));
-        assert!(access.revoke_token(token.id, at(7)).unwrap());
-        assert!(access.revoke_token(token.id, at(8)).unwrap());
-        assert!(!access.revoke_token(token.id + 1, at(8)).unwrap());
-        assert_eq!(access.tokens().unwrap(), [Token { revoked_at: Some(at(7)), ..token }]);
-        assert_eq!(access.token(&[6; 32]).unwrap(), None);
-    });
 }
 
 #[test]

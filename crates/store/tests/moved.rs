@@ -3,7 +3,8 @@
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use duly_store::access::{Access, User};
+use duly_store::access::Access;
+use duly_store::people::{Account, AccountKind, PeopleChange};
 use duly_store::postgres::{Options, PgStore};
 use duly_store::read::{InstanceFilter, JobFilter, NoteFilter};
 use duly_store::sqlite::{FILE, SqliteStore};
@@ -118,7 +119,17 @@ fn fill(data: &Path) -> Vec<JobId> {
         (claims, next + 1, support::row(0).planned + Span(3 * Span::DAY.0));
     owner.store.commit(&commit).unwrap();
     let mut access = owner.store.access().unwrap();
-    access.put_user(&User { name: "ann".into(), password: "kept as a hash".into(), created_at: Timestamp(1) }).unwrap();
+    let ann = Account {
+        name: "ann".into(),
+        kind: AccountKind::Person,
+        password: Some("kept as a hash".into()),
+        must_change: false,
+        subject: None,
+        disabled_at: None,
+        created_at: Timestamp(1),
+        created_by: "ann".into(),
+    };
+    access.change(&PeopleChange::Administrator(ann)).unwrap();
     access.put_setting("theme", Some("dark")).unwrap();
     jobs
 }

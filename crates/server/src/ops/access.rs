@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 use model::{Actor, Span, TenantId, Timestamp};
 use parking_lot::Mutex;
 use store::access::{ExecutorToken, SecretHash, Session, Token};
+use store::people::Way;
 use wire::api::{
     Page, SessionBody, SessionView, SetupBody, SetupView, TokenBody, TokenCreatedView, TokenView, XxlTokenBody,
     XxlTokenCreatedView, XxlTokenView,
@@ -34,7 +35,7 @@ impl Desk {
         let token = done.map_err(|error| match error {
             SetupError::AlreadyDone => Problem::new(Code::SetupDone, error.to_string()).into(),
             SetupError::WrongToken => Problem::new(Code::BadSetupToken, error.to_string()).into(),
-            SetupError::ShortPassword => {
+            SetupError::WeakPassword(_) => {
                 super::Refused::from(Fault::new(Code::WeakPassword, "password", error.to_string()).alone())
             }
             SetupError::BadName => Fault::new(Code::BadName, "admin", error.to_string()).alone().into(),
@@ -46,8 +47,8 @@ impl Desk {
     pub(crate) async fn open_session(&self, body: SessionBody, from: IpAddr) -> Done<SessionView> {
         self.logins.admit(&body.name, from).map_err(too_many)?;
         let name = body.name.clone();
-        let user = self.access.run(move |access| access.user(&name)).await?;
-        let kept = user.as_ref().map(|user| user.password.clone());
+        let account = self.access.run(move |access| access.account(&name)).await?;
+        let kept = account.filter(|account| account.disabled_at.is_none()).and_then(|account| account.password);
         if !password::verify(body.password, kept).await {
             self.logins.failed(&body.name, from);
             return Err(Problem::new(Code::WrongPassword, "name or password is wrong").into());
@@ -55,7 +56,16 @@ impl Desk {
         self.logins.succeeded(&body.name, from);
         let (token, now) = (secret::make("session"), self.clock.now());
         let expires_at = now + SESSION_LIFE;
-        let session = Session { hash: secret::hash(&token), user: body.name.clone(), created_at: now, expires_at };
+        let session = Session {
+            hash: secret::hash(&token),
+            user: body.name.clone(),
+            way: Way::Password,
+            address: from.to_string(),
+            program: String::new(),
+            created_at: now,
+            used_at: now,
+            expires_at,
+        };
         self.access.run(move |access| access.put_session(&session)).await?;
         Ok(SessionView { user: body.name, token, expires_at: expires_at.into() })
     }
@@ -63,7 +73,7 @@ impl Desk {
     /// Only what was signed in with ends; an API token stays.
     pub(crate) async fn close_session(&self, key: SecretHash) -> Done<()> {
         self.access.run(move |access| access.remove_session(&key)).await?;
-        self.doorman.forget(&key);
+        self.doorman.forget_all();
         Ok(())
     }
 
@@ -98,6 +108,8 @@ impl Desk {
             name: body.name.clone(),
             hash: secret::hash(&text),
             user: by.0,
+            scope: None,
+            tenant: None,
             created_at: now,
             expires_at,
             revoked_at: None,

@@ -12,6 +12,7 @@ use server::shard::ShardHandle;
 use server::{Running, ServerConfig};
 use sha2::{Digest, Sha256};
 use store::access::{Access, Token};
+use store::people::{Account, AccountKind, PeopleChange};
 use store::sqlite::{Options, SqliteStore};
 use tempfile::TempDir;
 use tokio_util::sync::CancellationToken;
@@ -66,6 +67,7 @@ impl World {
         let dir = tempfile::tempdir().unwrap();
         let store = SqliteStore::open(dir.path(), &Options::default()).unwrap();
         let mut access = store.access().unwrap();
+        access.change(&PeopleChange::Administrator(ann())).unwrap();
         access.put_token(&token(TOKEN)).unwrap();
         access.put_setting("setup.done", Some("yes")).unwrap();
         drop((access, store));
@@ -203,12 +205,28 @@ impl World {
     }
 }
 
+/// May do everything, and has no password.
+fn ann() -> Account {
+    Account {
+        name: "ann".into(),
+        kind: AccountKind::Person,
+        password: None,
+        must_change: false,
+        subject: None,
+        disabled_at: None,
+        created_at: Timestamp(0),
+        created_by: "ann".into(),
+    }
+}
+
 pub(crate) fn token(text: &str) -> Token {
     Token {
         id: 0,
         name: "test".into(),
         hash: Sha256::digest(text.as_bytes()).into(),
         user: "ann".into(),
+        scope: None,
+        tenant: None,
         created_at: Timestamp(0),
         expires_at: None,
         revoked_at: None,

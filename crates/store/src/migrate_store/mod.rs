@@ -11,10 +11,11 @@ use engine::Ends;
 use model::{Follow, JobId, shard_of};
 
 use crate::StoreError;
+use crate::cell::Cell;
 use crate::postgres::{Begun, PgCopy};
 use crate::sqlite::Source;
 
-pub(crate) use self::tables::{Cell, Kind, Table};
+pub(crate) use self::tables::{Kind, Table};
 
 /// So much is in memory at once, about.
 const BATCH_BYTES: usize = 4 << 20;

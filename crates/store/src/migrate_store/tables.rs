@@ -1,15 +1,6 @@
 //! Every table that is moved, as both stores have it. What is made anew on the other side (shards, leases, blocks, what
 //! is open long) is not here.
 
-/// A value as it stands in a row.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Cell {
-    Null,
-    Int(i64),
-    Text(String),
-    Bytes(Vec<u8>),
-}
-
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Kind {
     Int,
@@ -101,9 +92,18 @@ pub(crate) fn all() -> Vec<Table> {
         table("resource", "tenant kind name:t units allowed", &["tenant", "kind", "name"]),
         table("ticket", "number tenant kind name:t shard job instance ticket units held:b at", &["number"])
             .of_job("job"),
-        table("person", "name:t password:t created_at", &["name"]),
-        table("session", "hash:x person:t created_at expires_at", &["hash"]),
-        table("api_token", "id hash:x name:t person:t created_at expires_at revoked_at", &["id"]),
+        table("person", "name:t password:t created_at kind must_change subject:t disabled_at created_by:t", &["name"]),
+        table("session", "hash:x person:t created_at expires_at address:t program:t used_at way", &["hash"]),
+        table("api_token", "id hash:x name:t person:t created_at expires_at revoked_at scope:t tenant", &["id"]),
+        table("access_group", "name:t created_at created_by:t", &["name"]),
+        table("access_member", "member_of:t person:t", &["member_of", "person"]),
+        table("access_role", "name:t permissions:t created_at created_by:t", &["name"]),
+        table(
+            "access_grant",
+            "id person:t member_of:t role:t tenant folder:t labels:t origin created_at created_by:t",
+            &["id"],
+        ),
+        table("sign_in", "name:t address:t failed failed_at succeeded_at", &["name", "address"]),
         table("join_token", "hash:x tenant pools:t labels:t created_at expires_at", &["hash"]),
         table("agent_secret", "agent hash:x", &["agent"]),
         table("executor_token", "id token:t tenant pool:t created_at created_by:t", &["id"]),

@@ -1,4 +1,4 @@
-//! People, tokens, agents' identities and settings, on a connection of their own.
+//! Join tokens, agents' identities and settings, on a connection that accounts share.
 
 use model::{AgentId, TenantId, Timestamp};
 use tokio_postgres::Row;
@@ -9,13 +9,13 @@ use super::lane::Lane;
 use super::open::WRITER;
 use super::{PATIENCE, PgStore};
 use crate::StoreError;
-use crate::access::{Access, ExecutorToken, JoinToken, SecretHash, Session, Token, User};
+use crate::access::{Access, ExecutorToken, JoinToken, SecretHash};
 use crate::json;
 
 type Values<'v> = &'v [&'v (dyn ToSql + Sync)];
 
 pub struct PgAccess {
-    lane: Lane,
+    pub(super) lane: Lane,
 }
 
 impl PgStore {
@@ -24,8 +24,6 @@ impl PgStore {
         Ok(PgAccess { lane: Lane::new(self.lane.door().clone(), WRITER)? })
     }
 }
-
-const TOKEN: &str = "select id, name, hash, person, created_at, expires_at, revoked_at from api_token";
 
 impl PgAccess {
     /// For what may be repeated when its answer is lost: writes of what shall be, not of what changes.
@@ -50,78 +48,6 @@ impl PgAccess {
 }
 
 impl Access for PgAccess {
-    fn put_user(&mut self, user: &User) -> Result<(), StoreError> {
-        self.write(
-            "insert into person (name, password, created_at) values ($1, $2, $3)
-             on conflict (name) do update set password = excluded.password",
-            &[&user.name, &user.password, &user.created_at.0],
-        )?;
-        Ok(())
-    }
-
-    fn user(&mut self, name: &str) -> Result<Option<User>, StoreError> {
-        self.one("select name, password, created_at from person where name = $1", &[&name], user)
-    }
-
-    fn users(&mut self) -> Result<Vec<User>, StoreError> {
-        self.all("select name, password, created_at from person order by name", &[], user)
-    }
-
-    fn put_session(&mut self, session: &Session) -> Result<(), StoreError> {
-        self.write(
-            "insert into session (hash, person, created_at, expires_at) values ($1, $2, $3, $4)
-             on conflict (hash) do update set
-                person = excluded.person, created_at = excluded.created_at, expires_at = excluded.expires_at",
-            &[&&session.hash[..], &session.user, &session.created_at.0, &session.expires_at.0],
-        )?;
-        Ok(())
-    }
-
-    fn session(&mut self, hash: &SecretHash) -> Result<Option<Session>, StoreError> {
-        let text = "select person, created_at, expires_at from session where hash = $1";
-        self.one(text, &[&&hash[..]], |row| Session {
-            hash: *hash,
-            user: row.get(0),
-            created_at: Timestamp(row.get(1)),
-            expires_at: Timestamp(row.get(2)),
-        })
-    }
-
-    fn remove_session(&mut self, hash: &SecretHash) -> Result<(), StoreError> {
-        self.write("delete from session where hash = $1", &[&&hash[..]])?;
-        Ok(())
-    }
-
-    fn forget_expired(&mut self, now: Timestamp) -> Result<(), StoreError> {
-        self.write("delete from session where expires_at <= $1", &[&now.0])?;
-        self.write("delete from join_token where expires_at <= $1", &[&now.0])?;
-        Ok(())
-    }
-
-    fn put_token(&mut self, token: &Token) -> Result<i64, StoreError> {
-        let (expires_at, revoked_at) = (token.expires_at.map(|at| at.0), token.revoked_at.map(|at| at.0));
-        let text = "insert into api_token (name, hash, person, created_at, expires_at, revoked_at)
-                    values ($1, $2, $3, $4, $5, $6) returning id";
-        let values: Values =
-            &[&token.name, &&token.hash[..], &token.user, &token.created_at.0, &expires_at, &revoked_at];
-        Ok(self.write_once(text, values)?.map_or(0, |row| row.get(0)))
-    }
-
-    fn token(&mut self, hash: &SecretHash) -> Result<Option<Token>, StoreError> {
-        let found = self.one(&format!("{TOKEN} where hash = $1"), &[&&hash[..]], token)?;
-        found.transpose()
-    }
-
-    fn tokens(&mut self) -> Result<Vec<Token>, StoreError> {
-        self.all(&format!("{TOKEN} order by id"), &[], token)?.into_iter().collect()
-    }
-
-    fn revoke_token(&mut self, id: i64, at: Timestamp) -> Result<bool, StoreError> {
-        // The first revocation is the one that counts.
-        let text = "update api_token set revoked_at = coalesce(revoked_at, $2) where id = $1";
-        Ok(self.write(text, &[&id, &at.0])? == 1)
-    }
-
     fn put_join_token(&mut self, token: &JoinToken) -> Result<(), StoreError> {
         let text = "insert into join_token (hash, tenant, pools, labels, created_at, expires_at)
                     values ($1, $2, $3, $4, $5, $6)";
@@ -213,22 +139,6 @@ impl Access for PgAccess {
         let kept = self.setting(key)?;
         kept.ok_or_else(|| StoreError::Failed(format!("setting {key} was removed meanwhile")))
     }
-}
-
-fn user(row: &Row) -> User {
-    User { name: row.get(0), password: row.get(1), created_at: Timestamp(row.get(2)) }
-}
-
-fn token(row: &Row) -> Result<Token, StoreError> {
-    Ok(Token {
-        id: row.get(0),
-        name: row.get(1),
-        hash: secret(row, 2)?,
-        user: row.get(3),
-        created_at: Timestamp(row.get(4)),
-        expires_at: row.get::<_, Option<i64>>(5).map(Timestamp),
-        revoked_at: row.get::<_, Option<i64>>(6).map(Timestamp),
-    })
 }
 
 fn secret(row: &Row, column: usize) -> Result<SecretHash, StoreError> {

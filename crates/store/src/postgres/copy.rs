@@ -15,7 +15,8 @@ use super::lane::Lane;
 use super::open::Options;
 use super::{PgStore, migrate};
 use crate::StoreError;
-use crate::migrate_store::{Cell, Kind, Table};
+use crate::cell::Cell;
+use crate::migrate_store::{Kind, Table};
 use crate::sqlite::Counters;
 
 /// One batch, one page, one index.
@@ -163,6 +164,7 @@ impl PgCopy {
             union all select 'quarantine', max(id) from quarantine union all select 'note', max(id) from note
             union all select 'api_token', max(id) from api_token
             union all select 'executor_token', max(id) from executor_token
+            union all select 'access_grant', max(id) from access_grant
         ) as counted where m is not null";
         let tickets = "select setval(pg_get_serial_sequence('duly.ticket', 'number'), max(number)) from ticket
             having max(number) is not null";

@@ -48,6 +48,13 @@ impl Lane {
         Ok(())
     }
 
+    /// The connection itself, for several calls that must be on the same one.
+    pub(super) fn held(&mut self, patience: Duration) -> Result<Held<'_>, Fault> {
+        self.ready(patience)?;
+        let conn = self.conn.as_ref().expect("just connected");
+        Ok(Held { runtime: &self.runtime, conn, patience })
+    }
+
     /// Runs `work` once, within `patience`; a connection that proves bad is dropped.
     pub(super) fn once<T>(
         &mut self,
@@ -85,6 +92,25 @@ impl Lane {
             Err(Fault::Lost(_)) if was_connected => self.once(patience, &work),
             done => done,
         }
+    }
+}
+
+/// One connection, for as long as it is held.
+pub(super) struct Held<'l> {
+    runtime: &'l Runtime,
+    conn: &'l Conn,
+    patience: Duration,
+}
+
+impl Held<'_> {
+    pub(super) fn call<T>(&self, work: impl AsyncFnOnce(&Conn) -> Result<T, Fault>) -> Result<T, Fault> {
+        let patience = self.patience;
+        let done = drive(self.runtime, async { tokio::time::timeout(patience, work(self.conn)).await });
+        done.unwrap_or_else(|_| Err(Fault::Lost(format!("no answer within {} s", patience.as_secs_f32()))))
+    }
+
+    pub(super) fn batch(&self, text: &str) -> Result<(), Fault> {
+        self.call(async |conn: &Conn| conn.batch(text).await)
     }
 }
 

@@ -12,6 +12,7 @@ pub(super) const STEPS: &[&str] = &[
     include_str!("migrations/0003_between.sql"),
     include_str!("migrations/0004_tenants.sql"),
     include_str!("migrations/0005_audit.sql"),
+    include_str!("migrations/0006_people.sql"),
 ];
 
 /// "Duly": held while a step is taken.

@@ -15,6 +15,7 @@ mod conn;
 mod copy;
 mod create;
 mod day;
+mod errand;
 mod error;
 mod intern;
 mod lane;

@@ -1,4 +1,4 @@
-//! People, tokens, agents' identities and settings, on a connection of their own that takes turns with the writer.
+//! Join tokens, agents' identities and settings, on a connection that accounts share that takes turns with the writer.
 
 use std::collections::BTreeMap;
 
@@ -8,12 +8,12 @@ use rusqlite::{Connection, OpenFlags, OptionalExtension, Params, Row, params};
 use super::open::connect;
 use super::{Gate, Options, SqliteStore};
 use crate::StoreError;
-use crate::access::{Access, ExecutorToken, JoinToken, SecretHash, Session, Token, User};
+use crate::access::{Access, ExecutorToken, JoinToken, SecretHash};
 use crate::json;
 
 pub struct SqliteAccess {
-    conn: Connection,
-    gate: Gate,
+    pub(super) conn: Connection,
+    pub(super) gate: Gate,
 }
 
 impl SqliteStore {
@@ -24,8 +24,6 @@ impl SqliteStore {
         Ok(SqliteAccess { conn, gate: self.gate.clone() })
     }
 }
-
-const TOKEN: &str = "select id, name, hash, person, created_at, expires_at, revoked_at from api_token";
 
 impl SqliteAccess {
     fn write(&mut self, text: &str, values: impl Params) -> Result<usize, StoreError> {
@@ -48,91 +46,6 @@ impl SqliteAccess {
 }
 
 impl Access for SqliteAccess {
-    fn put_user(&mut self, user: &User) -> Result<(), StoreError> {
-        self.write(
-            "insert into person (name, password, created_at) values (?1, ?2, ?3)
-             on conflict do update set password = excluded.password",
-            params![user.name, user.password, user.created_at.0],
-        )?;
-        Ok(())
-    }
-
-    fn user(&mut self, name: &str) -> Result<Option<User>, StoreError> {
-        self.one("select name, password, created_at from person where name = ?1", [name], user)
-    }
-
-    fn users(&mut self) -> Result<Vec<User>, StoreError> {
-        self.all("select name, password, created_at from person order by name", user)
-    }
-
-    fn put_session(&mut self, session: &Session) -> Result<(), StoreError> {
-        self.write(
-            "insert or replace into session (hash, person, created_at, expires_at) values (?1, ?2, ?3, ?4)",
-            params![session.hash, session.user, session.created_at.0, session.expires_at.0],
-        )?;
-        Ok(())
-    }
-
-    fn session(&mut self, hash: &SecretHash) -> Result<Option<Session>, StoreError> {
-        self.one("select hash, person, created_at, expires_at from session where hash = ?1", [hash], |row| {
-            Ok(Session {
-                hash: row.get(0)?,
-                user: row.get(1)?,
-                created_at: Timestamp(row.get(2)?),
-                expires_at: Timestamp(row.get(3)?),
-            })
-        })
-    }
-
-    fn remove_session(&mut self, hash: &SecretHash) -> Result<(), StoreError> {
-        self.write("delete from session where hash = ?1", [hash])?;
-        Ok(())
-    }
-
-    fn forget_expired(&mut self, now: Timestamp) -> Result<(), StoreError> {
-        self.write("delete from session where expires_at <= ?1", [now.0])?;
-        self.write("delete from join_token where expires_at <= ?1", [now.0])?;
-        Ok(())
-    }
-
-    fn put_token(&mut self, token: &Token) -> Result<i64, StoreError> {
-        let _turn = self.gate.lock();
-        let expires_at = token.expires_at.map(|at| at.0);
-        let id = self
-            .conn
-            .prepare_cached(
-                "insert into api_token (name, hash, person, created_at, expires_at, revoked_at)
-                 values (?1, ?2, ?3, ?4, ?5, ?6) returning id",
-            )?
-            .query_row(
-                params![
-                    token.name,
-                    token.hash,
-                    token.user,
-                    token.created_at.0,
-                    expires_at,
-                    token.revoked_at.map(|at| at.0)
-                ],
-                |row| row.get(0),
-            )?;
-        Ok(id)
-    }
-
-    fn token(&mut self, hash: &SecretHash) -> Result<Option<Token>, StoreError> {
-        self.one(&format!("{TOKEN} where hash = ?1"), [hash], token)
-    }
-
-    fn tokens(&mut self) -> Result<Vec<Token>, StoreError> {
-        self.all(&format!("{TOKEN} order by id"), token)
-    }
-
-    fn revoke_token(&mut self, id: i64, at: Timestamp) -> Result<bool, StoreError> {
-        // The first revocation is the one that counts.
-        let rows =
-            self.write("update api_token set revoked_at = coalesce(revoked_at, ?2) where id = ?1", [id, at.0])?;
-        Ok(rows == 1)
-    }
-
     fn put_join_token(&mut self, token: &JoinToken) -> Result<(), StoreError> {
         self.write(
             "insert into join_token (hash, tenant, pools, labels, created_at, expires_at)
@@ -219,22 +132,6 @@ impl Access for SqliteAccess {
         let kept = self.setting(key)?;
         kept.ok_or_else(|| StoreError::Failed(format!("setting {key} was removed meanwhile")))
     }
-}
-
-fn user(row: &Row) -> rusqlite::Result<User> {
-    Ok(User { name: row.get(0)?, password: row.get(1)?, created_at: Timestamp(row.get(2)?) })
-}
-
-fn token(row: &Row) -> rusqlite::Result<Token> {
-    Ok(Token {
-        id: row.get(0)?,
-        name: row.get(1)?,
-        hash: row.get(2)?,
-        user: row.get(3)?,
-        created_at: Timestamp(row.get(4)?),
-        expires_at: row.get::<_, Option<i64>>(5)?.map(Timestamp),
-        revoked_at: row.get::<_, Option<i64>>(6)?.map(Timestamp),
-    })
 }
 
 fn join_token(row: &Row) -> Result<JoinToken, StoreError> {

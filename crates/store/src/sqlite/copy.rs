@@ -9,7 +9,8 @@ use rusqlite::{Connection, OpenFlags};
 use super::day::table as day_table;
 use super::{FILE, Options, SqliteStore, backup};
 use crate::StoreError;
-use crate::migrate_store::{Cell, Table};
+use crate::cell::Cell;
+use crate::migrate_store::Table;
 
 /// Beside the file's own name once it has been moved.
 const MOVED: &str = ".moved";
@@ -126,7 +127,7 @@ impl Source {
     }
 }
 
-fn cell(value: ValueRef) -> Result<Cell, StoreError> {
+pub(super) fn cell(value: ValueRef) -> Result<Cell, StoreError> {
     let unknown = |what: &str| StoreError::Corrupt(format!("a row holds {what}"));
     Ok(match value {
         ValueRef::Null => Cell::Null,

@@ -11,6 +11,7 @@ mod checkpoint;
 mod commit;
 mod copy;
 mod day;
+mod errand;
 mod error;
 mod intern;
 mod list;
