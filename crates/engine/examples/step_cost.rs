@@ -103,6 +103,7 @@ impl Bench {
             tenant: TenantId::DEFAULT,
             name: format!("job-{number}"),
             folder: String::new(),
+            labels: Default::default(),
             rule: Arc::clone(rule),
             rule_content: ContentId(1),
             task: ContentId(2),

@@ -332,6 +332,7 @@ fn record(
         task: draft.task,
         source: draft.source,
         folder: draft.folder.clone(),
+        labels: draft.labels.clone(),
         mode: draft.mode,
         since,
         fired,

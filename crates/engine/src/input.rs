@@ -1,6 +1,7 @@
 //! Everything a shard can be told. Inputs are kept until their commit is known, so that the one that breaks the
 //! engine can be found by telling them again.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use model::{
@@ -183,6 +184,7 @@ pub struct JobDraft {
     pub tenant: TenantId,
     pub name: String,
     pub folder: String,
+    pub labels: BTreeMap<String, String>,
     pub rule: Arc<Compiled>,
     pub rule_content: ContentId,
     pub task: ContentId,

@@ -20,6 +20,7 @@ fn a_name_belongs_to_one_job() {
         tenant: TenantId::DEFAULT,
         name: "a".into(),
         folder: String::new(),
+        labels: Default::default(),
         rule: duly_engine::Compiled::new(rule).expect("a plain rule"),
         rule_content: content,
         task: content,

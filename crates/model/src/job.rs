@@ -20,6 +20,8 @@ pub struct JobRecord {
     /// The whole job as applied, for people: description, owner, labels, folder and both parts above.
     pub source: ContentId,
     pub folder: String,
+    /// For people to find it by, and for rights that are about some jobs only.
+    pub labels: BTreeMap<String, String>,
     pub mode: JobMode,
     /// Planned times at or before this instant belong to what the job was earlier.
     pub since: Timestamp,

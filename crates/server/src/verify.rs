@@ -12,7 +12,7 @@ mod shared;
 use std::collections::BTreeMap;
 use std::time::Instant;
 
-use model::{JobId, Rule, ShardId, Span, Timestamp, shard_of};
+use model::{JobId, Rule, ShardId, Span, TenantId, Timestamp, shard_of};
 use store::read::Interval;
 use store::{Reads, StoreError};
 use wire::api::{FindingKind, FindingView, VerifyView};
@@ -31,10 +31,18 @@ const ENTRIES_MAX: i64 = 100_000;
 pub struct Window {
     pub from: Timestamp,
     pub to: Timestamp,
+    /// None: of all, and what belongs to no one's jobs.
+    pub tenant: Option<TenantId>,
     pub job: Option<JobId>,
     pub now: Timestamp,
     /// Over how many shards the jobs are spread.
     pub shards: i64,
+}
+
+impl Window {
+    fn is_of_everything(&self) -> bool {
+        self.job.is_none() && self.tenant.is_none()
+    }
 }
 
 /// Gives up at `by`, and when nobody wants the answer any more.
@@ -48,7 +56,8 @@ pub fn verify(
     let decided = Decided::read(reads, window, by)?;
     let to = decided.latest();
     let mut found = Found::default();
-    let intervals = reads.intervals(window.job, window.from, to, by)?;
+    let mut intervals = reads.intervals(window.job, window.from, to, by)?;
+    intervals.retain(|interval| window.tenant.is_none_or(|tenant| tenant == interval.tenant));
     let jobs = by_job(intervals);
     let held: BTreeMap<JobId, String> =
         reads.quarantine(by)?.into_iter().filter_map(|record| Some((record.job?, record.error))).collect();
@@ -77,7 +86,7 @@ pub fn verify(
         from = until;
     }
     found.tally.jobs = jobs.len() as u64;
-    if window.job.is_none() {
+    if window.is_of_everything() {
         shared::check(reads, by, &mut |finding| found.add(finding))?;
     }
     list_doubts(reads, window, to, by, &mut found)?;
@@ -249,7 +258,7 @@ fn list_doubts(
     by: Instant,
     found: &mut Found,
 ) -> Result<(), StoreError> {
-    if window.job.is_none() {
+    if window.is_of_everything() {
         for orphan in reads.orphans(by)?.into_iter().filter(|orphan| orphan.at >= window.from) {
             let message = format!(
                 "agent {} reported attempt {}, which nobody here has ever made: {}",
@@ -260,6 +269,7 @@ fn list_doubts(
     }
     let open: Vec<model::State> = model::State::ALL.into_iter().filter(|state| state.is_open()).collect();
     let filter = store::read::InstanceFilter {
+        tenant: window.tenant,
         job: window.job,
         states: open,
         from: Some(window.from),

@@ -36,6 +36,7 @@ pub(crate) fn draft(store: &MemoryStore, n: usize, rule: Arc<Compiled>) -> JobDr
         tenant: TenantId::DEFAULT,
         name: format!("job-{n}"),
         folder: String::new(),
+        labels: Default::default(),
         rule,
         rule_content: ids[0],
         task: ids[1],

@@ -44,8 +44,8 @@ fn main() -> Result<(), Box<dyn Error>> {
     }
     time("one instance", || Ok(usize::from(reads.instance(InstanceId(instances / 2), soon())?.is_some())))?;
     time("ledger of one job", || Ok(reads.ledger(JobId(77), FROM, FROM + Span::DAY, soon())?.len()))?;
-    time("counts of an hour", || Ok(reads.counts(middle, middle + Span::HOUR, soon())?.len()))?;
-    time("counts of a day", || Ok(reads.counts(FROM, FROM + Span::DAY, soon())?.len()))?;
+    time("counts of an hour", || Ok(reads.counts(None, middle, middle + Span::HOUR, soon())?.len()))?;
+    time("counts of a day", || Ok(reads.counts(None, FROM, FROM + Span::DAY, soon())?.len()))?;
     let keep = Retention { before_day: FROM.day() + 1, keys_before: FROM, rows_max: 5_000 };
     let mut longest = Duration::ZERO;
     time("forgetting a day", || {

@@ -2,6 +2,8 @@
 
 use std::collections::BTreeMap;
 
+use model::rights::Place;
+
 pub(crate) fn list(values: &[String]) -> String {
     serde_json::Value::from(values).to_string()
 }
@@ -9,6 +11,19 @@ pub(crate) fn list(values: &[String]) -> String {
 pub(crate) fn map(values: &BTreeMap<String, String>) -> String {
     let object = values.iter().map(|(key, value)| (key.clone(), value.as_str().into()));
     serde_json::Value::Object(object.collect()).to_string()
+}
+
+/// Labels that rights may be about. What no database can keep as text is left out, and then says nothing.
+pub(crate) fn labels(values: &BTreeMap<String, String>) -> String {
+    let keeps = |text: &str| !text.contains('\0');
+    let kept = values.iter().filter(|(key, value)| keeps(key) && keeps(value));
+    map(&kept.map(|(key, value)| (key.clone(), value.clone())).collect())
+}
+
+/// Places that bound a list, for the statement that makes it.
+pub(crate) fn places(places: &[Place]) -> String {
+    let one = |place: &Place| serde_json::json!({ "folder": place.folder, "labels": place.labels });
+    serde_json::Value::Array(places.iter().map(one).collect()).to_string()
 }
 
 pub(crate) fn read_list(text: &str) -> Option<Vec<String>> {

@@ -14,6 +14,8 @@ pub(crate) struct Wanted {
     pub top: Key,
     pub from: i64,
     pub tenant: Option<i64>,
+    /// Places the jobs must lie in, as the statements take them.
+    pub within: Option<String>,
     /// One bit per state.
     pub states: i64,
     pub limit: usize,
@@ -28,6 +30,7 @@ impl Wanted {
             top: before.min(after),
             from: filter.from.map_or(i64::MIN, |from| from.0),
             tenant: filter.tenant.map(|tenant| tenant.0),
+            within: filter.within.as_deref().map(crate::json::places),
             states: states.iter().fold(0, |bits, state| bits | 1 << state.code()),
             limit: filter.limit,
         }
@@ -59,7 +62,8 @@ pub(crate) enum Way {
 impl Way {
     pub(crate) fn of(filter: &InstanceFilter) -> Way {
         let all = |test: fn(State) -> bool| !filter.states.is_empty() && filter.states.iter().all(|state| test(*state));
-        if all(|state| !state.is_open() && state != State::Succeeded) {
+        // The list of bad endings does not say whose they are.
+        if filter.within.is_none() && all(|state| !state.is_open() && state != State::Succeeded) {
             Way::Unwell
         } else if all(State::is_open) {
             Way::Open

@@ -5,6 +5,7 @@ use std::ops::Range;
 use std::time::Instant;
 
 use engine::change::{Gap, Message, MessageId, Note};
+use model::rights::Place;
 use model::{
     Actor, AgentRecord, AttemptId, ContentId, Ending, Instance, InstanceId, JobId, JobMode, JobRecord, Outcome,
     PoolRecord, ResourceName, ShardId, State, TenantId, TenantRecord, Timestamp, VersionId,
@@ -15,6 +16,8 @@ use crate::{StoreError, StoredVersion};
 pub trait Reads: Send + Sync {
     fn jobs(&self, filter: &JobFilter, by: Instant) -> Result<Vec<JobRecord>, StoreError>;
     fn job(&self, id: JobId, by: Instant) -> Result<Option<JobRecord>, StoreError>;
+    /// Also one that was deleted, as long as its row is kept.
+    fn job_past_or_present(&self, id: JobId, by: Instant) -> Result<Option<JobRecord>, StoreError>;
     fn job_named(&self, tenant: TenantId, name: &str, by: Instant) -> Result<Option<JobRecord>, StoreError>;
     /// The job that last had this name, if it is gone and its history is not.
     fn job_once_named(&self, tenant: TenantId, name: &str, by: Instant) -> Result<Option<JobId>, StoreError>;
@@ -52,7 +55,13 @@ pub trait Reads: Send + Sync {
     fn notes(&self, filter: &NoteFilter, by: Instant) -> Result<Vec<NoteRecord>, StoreError>;
     /// How many instances are in each state, among those planned in `[from, to)`; children are
     /// not counted, as they are not listed.
-    fn counts(&self, from: Timestamp, to: Timestamp, by: Instant) -> Result<Vec<(State, u64)>, StoreError>;
+    fn counts(
+        &self,
+        tenant: Option<TenantId>,
+        from: Timestamp,
+        to: Timestamp,
+        by: Instant,
+    ) -> Result<Vec<(State, u64)>, StoreError>;
     /// Up to which planned time everything is decided, of all shards that have jobs.
     fn horizon(&self, by: Instant) -> Result<Timestamp, StoreError>;
     /// The same of each shard that was ever owned, in their order.
@@ -110,6 +119,8 @@ pub struct TicketRecord {
 #[derive(Clone, Debug, Default)]
 pub struct JobFilter {
     pub tenant: Option<TenantId>,
+    /// Only in one of these; none for no bound.
+    pub within: Option<Vec<Place>>,
     /// This folder and those below it.
     pub folder: Option<String>,
     /// Part of the name.
@@ -123,6 +134,8 @@ pub struct JobFilter {
 #[derive(Clone, Debug, Default)]
 pub struct InstanceFilter {
     pub tenant: Option<TenantId>,
+    /// Only of jobs in one of these; none for no bound.
+    pub within: Option<Vec<Place>>,
     pub job: Option<JobId>,
     /// Any of these; empty means all.
     pub states: Vec<State>,

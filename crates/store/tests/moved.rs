@@ -51,6 +51,7 @@ fn fill(data: &Path) -> Vec<JobId> {
             task: contents[JOBS as usize],
             source: contents[JOBS as usize + 1],
             folder: "ops".into(),
+            labels: Default::default(),
             mode: JobMode::Enabled,
             since: Timestamp(1),
             fired: 3,
@@ -152,7 +153,7 @@ fn everything(reads: &dyn Reads) -> (Vec<JobRecord>, Vec<Instance>, String) {
         (reads.pools(soon()).unwrap(), reads.tenants(soon()).unwrap()),
         reads.global_limit(soon()).unwrap(),
         reads.horizon(soon()).unwrap(),
-        reads.counts(day.0, day.1, soon()).unwrap(),
+        reads.counts(None, day.0, day.1, soon()).unwrap(),
         reads.instances(&failed, soon()).unwrap().len(),
         reads.content(ContentId(2), soon()).unwrap(),
     );

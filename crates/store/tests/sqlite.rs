@@ -126,6 +126,7 @@ fn an_older_store_is_brought_up_with_all_its_days() {
         "alter table quarantine drop column decided;
          alter table agent drop column executor; alter table agent drop column listed;
          alter table pool drop column addresses; drop index job_alias; alter table job drop column alias;
+         alter table job drop column labels;
          delete from meta where key in ('next_alias', 'revision'); drop table executor_token; drop table lent;
          drop table outbox; drop table follower; drop table resource; drop table ticket; drop table tenant;
          drop table audit; drop table audit_about; drop table audit_head; drop table audit_begun",

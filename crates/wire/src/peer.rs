@@ -45,6 +45,8 @@ pub struct DraftBody {
     pub tenant: i64,
     pub name: String,
     pub folder: String,
+    #[serde(default)]
+    pub labels: BTreeMap<String, String>,
     /// Contents, all in the store already.
     pub rule: i64,
     pub task: i64,

@@ -1,32 +1,9 @@
 //! Every operation of the public API: its address, the permission it needs, and the verb of the command line that does
 //! the same. Server, client and the parity test read this one table.
 
-/// What a caller must be allowed to do.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Permission {
-    /// Nobody needs to be signed in.
-    Public,
-    /// See.
-    Read,
-    /// Start, stop, pause.
-    Operate,
-    /// Change jobs.
-    Develop,
-    /// Everything else: agents, tokens, limits, backups.
-    Admin,
-}
+use model::rights::{Action, Kind};
 
-impl Permission {
-    pub fn name(self) -> &'static str {
-        match self {
-            Permission::Public => "public",
-            Permission::Read => "read",
-            Permission::Operate => "operate",
-            Permission::Develop => "develop",
-            Permission::Admin => "admin",
-        }
-    }
-}
+pub use model::rights::Permission;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Method {
@@ -50,87 +27,89 @@ pub struct Route {
 pub const PREFIX: &str = "/api/v1";
 
 macro_rules! routes {
-    ($($name:ident $operation:literal $method:ident $path:literal $permission:ident [$($verb:literal),*];)*) => {
+    ($($name:ident $operation:literal $method:ident $path:literal $word:ident$(.$action:ident)? [$($verb:literal),*];)*) => {
         $(pub const $name: Route = Route {
             operation: $operation,
             method: Method::$method,
             path: $path,
-            permission: Permission::$permission,
+            permission: routes!(@permission $word$(.$action)?),
             verbs: &[$($verb),*],
         };)*
 
         pub const ALL: &[Route] = &[$($name),*];
     };
+    (@permission $kind:ident.$action:ident) => { Permission::May(Kind::$kind, Action::$action) };
+    (@permission $word:ident) => { Permission::$word };
 }
 
 routes! {
-    JOB_LIST         "job_list"         Get    "/jobs"                      Read    ["job list"];
-    JOB_APPLY        "job_apply"        Post   "/jobs/apply"                Develop ["job apply", "examples"];
-    JOB_SHOW         "job_show"         Get    "/jobs/{name}"               Read    ["job show"];
-    JOB_DELETE       "job_delete"       Delete "/jobs/{name}"               Develop ["job delete"];
-    JOB_TRIGGER      "job_trigger"      Post   "/jobs/{name}/trigger"       Operate ["job trigger"];
-    JOB_PAUSE        "job_pause"        Post   "/jobs/{name}/pause"         Operate ["job pause"];
-    JOB_RESUME       "job_resume"       Post   "/jobs/{name}/resume"        Operate ["job resume"];
-    JOB_ENABLE       "job_enable"       Post   "/jobs/{name}/enable"        Operate ["job enable"];
-    JOB_DISABLE      "job_disable"      Post   "/jobs/{name}/disable"       Operate ["job disable"];
-    JOB_RELEASE      "job_release"      Post   "/jobs/{name}/release"       Operate ["job release"];
-    JOB_VERSIONS     "job_versions"     Get    "/jobs/{name}/versions"      Read    ["job versions", "job rollback"];
-    JOB_NEXT         "job_next"         Get    "/jobs/{name}/next"          Read    ["next"];
-    JOB_WHY          "job_why"          Get    "/jobs/{name}/why"           Read    ["why"];
-    JOB_EXPORT       "job_export"       Get    "/jobs/{name}/export"        Read    ["job export"];
-    PREVIEW          "preview"          Post   "/preview"                   Read    ["preview", "next"];
+    JOB_LIST         "job_list"         Get    "/jobs"                          Job.See       ["job list"];
+    JOB_APPLY        "job_apply"        Post   "/jobs/apply"                    Job.Edit      ["job apply", "examples"];
+    JOB_SHOW         "job_show"         Get    "/jobs/{name}"                   Job.See       ["job show"];
+    JOB_DELETE       "job_delete"       Delete "/jobs/{name}"                   Job.Edit      ["job delete"];
+    JOB_TRIGGER      "job_trigger"      Post   "/jobs/{name}/trigger"           Job.Run       ["job trigger"];
+    JOB_PAUSE        "job_pause"        Post   "/jobs/{name}/pause"             Job.Run       ["job pause"];
+    JOB_RESUME       "job_resume"       Post   "/jobs/{name}/resume"            Job.Run       ["job resume"];
+    JOB_ENABLE       "job_enable"       Post   "/jobs/{name}/enable"            Job.Run       ["job enable"];
+    JOB_DISABLE      "job_disable"      Post   "/jobs/{name}/disable"           Job.Run       ["job disable"];
+    JOB_RELEASE      "job_release"      Post   "/jobs/{name}/release"           Job.Run       ["job release"];
+    JOB_VERSIONS     "job_versions"     Get    "/jobs/{name}/versions"          Job.See       ["job versions", "job rollback"];
+    JOB_NEXT         "job_next"         Get    "/jobs/{name}/next"              Job.See       ["next"];
+    JOB_WHY          "job_why"          Get    "/jobs/{name}/why"               Job.See       ["why"];
+    JOB_EXPORT       "job_export"       Get    "/jobs/{name}/export"            Job.See       ["job export"];
+    PREVIEW          "preview"          Post   "/preview"                       SignedIn      ["preview", "next"];
 
-    INSTANCE_LIST    "instance_list"    Get    "/instances"                 Read    ["instance list", "job history"];
-    INSTANCE_SHOW    "instance_show"    Get    "/instances/{id}"            Read    ["instance show"];
-    INSTANCE_STOP    "instance_stop"    Post   "/instances/{id}/stop"       Operate ["instance stop"];
-    INSTANCE_RERUN   "instance_rerun"   Post   "/instances/{id}/rerun"      Operate ["instance rerun"];
-    INSTANCE_RESOLVE "instance_resolve" Post   "/instances/{id}/resolve"    Operate ["instance resolve"];
-    INSTANCE_REPLAY  "instance_replay"  Post   "/instances/replay"          Operate ["instance replay"];
-    ATTEMPT_LIST     "attempt_list"     Get    "/instances/{id}/attempts"   Read    ["instance attempts"];
-    INSTANCE_WHY     "instance_why"     Get    "/instances/{id}/why"        Read    ["why"];
-    LOG              "log"              Get    "/instances/{id}/log"        Read    ["log"];
-    EVENTS           "events"           Get    "/events"                    Read    ["events"];
+    INSTANCE_LIST    "instance_list"    Get    "/instances"                     Instance.See  ["instance list", "job history"];
+    INSTANCE_SHOW    "instance_show"    Get    "/instances/{id}"                Instance.See  ["instance show"];
+    INSTANCE_STOP    "instance_stop"    Post   "/instances/{id}/stop"           Instance.Run  ["instance stop"];
+    INSTANCE_RERUN   "instance_rerun"   Post   "/instances/{id}/rerun"          Instance.Run  ["instance rerun"];
+    INSTANCE_RESOLVE "instance_resolve" Post   "/instances/{id}/resolve"        Instance.Run  ["instance resolve"];
+    INSTANCE_REPLAY  "instance_replay"  Post   "/instances/replay"              Instance.Run  ["instance replay"];
+    ATTEMPT_LIST     "attempt_list"     Get    "/instances/{id}/attempts"       Instance.See  ["instance attempts"];
+    INSTANCE_WHY     "instance_why"     Get    "/instances/{id}/why"            Instance.See  ["why"];
+    LOG              "log"              Get    "/instances/{id}/log"            Log.See       ["log"];
+    EVENTS           "events"           Get    "/events"                        Instance.See  ["events"];
 
-    POOL_LIST        "pool_list"        Get    "/pools"                     Read    ["pool list"];
-    POOL_PUT         "pool_put"         Put    "/pools/{name}"              Admin   ["pool set"];
-    POOL_DELETE      "pool_delete"      Delete "/pools/{name}"              Admin   ["pool delete"];
-    RESOURCE_LIST    "resource_list"    Get    "/resources"                 Read    ["resource list"];
-    RESOURCE_PUT     "resource_put"     Put    "/resources/{name}"          Admin   ["resource set"];
-    AGENT_LIST       "agent_list"       Get    "/agents"                    Read    ["agents list"];
-    AGENT_SHOW       "agent_show"       Get    "/agents/{id}"               Read    ["agents show"];
-    AGENT_DRAIN      "agent_drain"      Post   "/agents/{id}/drain"         Admin   ["agents drain"];
-    AGENT_UNDRAIN    "agent_undrain"    Post   "/agents/{id}/undrain"       Admin   ["agents undrain"];
-    AGENT_REMOVE     "agent_remove"     Delete "/agents/{id}"               Admin   ["agents remove"];
-    JOIN_TOKEN       "join_token"       Post   "/join-tokens"               Admin   ["join-token"];
-    LIMIT_SHOW       "limit_show"       Get    "/limits"                    Read    ["limit show"];
-    LIMIT_PUT        "limit_put"        Put    "/limits"                    Admin   ["limit set"];
+    POOL_LIST        "pool_list"        Get    "/pools"                         Pool.See      ["pool list"];
+    POOL_PUT         "pool_put"         Put    "/pools/{name}"                  Pool.Edit     ["pool set"];
+    POOL_DELETE      "pool_delete"      Delete "/pools/{name}"                  Pool.Edit     ["pool delete"];
+    RESOURCE_LIST    "resource_list"    Get    "/resources"                     Resource.See  ["resource list"];
+    RESOURCE_PUT     "resource_put"     Put    "/resources/{name}"              Resource.Edit ["resource set"];
+    AGENT_LIST       "agent_list"       Get    "/agents"                        Agent.See     ["agents list"];
+    AGENT_SHOW       "agent_show"       Get    "/agents/{id}"                   Agent.See     ["agents show"];
+    AGENT_DRAIN      "agent_drain"      Post   "/agents/{id}/drain"             Agent.Edit    ["agents drain"];
+    AGENT_UNDRAIN    "agent_undrain"    Post   "/agents/{id}/undrain"           Agent.Edit    ["agents undrain"];
+    AGENT_REMOVE     "agent_remove"     Delete "/agents/{id}"                   Agent.Edit    ["agents remove"];
+    JOIN_TOKEN       "join_token"       Post   "/join-tokens"                   Agent.Edit    ["join-token"];
+    LIMIT_SHOW       "limit_show"       Get    "/limits"                        System.See    ["limit show"];
+    LIMIT_PUT        "limit_put"        Put    "/limits"                        System.Edit   ["limit set"];
 
-    CLUSTER_SHOW     "cluster_show"     Get    "/cluster"                   Read    ["cluster status"];
-    SERVER_DRAIN     "server_drain"     Post   "/cluster/servers/{id}/drain"   Admin ["cluster drain"];
-    SERVER_UNDRAIN   "server_undrain"   Post   "/cluster/servers/{id}/undrain" Admin ["cluster undrain"];
-    SERVER_WEIGHT    "server_weight"    Put    "/cluster/servers/{id}/weight"  Admin ["cluster weight"];
-    SERVER_FORGET    "server_forget"    Delete "/cluster/servers/{id}"      Admin   ["cluster forget"];
+    CLUSTER_SHOW     "cluster_show"     Get    "/cluster"                       Server.See    ["cluster status"];
+    SERVER_DRAIN     "server_drain"     Post   "/cluster/servers/{id}/drain"    Server.Edit   ["cluster drain"];
+    SERVER_UNDRAIN   "server_undrain"   Post   "/cluster/servers/{id}/undrain"  Server.Edit   ["cluster undrain"];
+    SERVER_WEIGHT    "server_weight"    Put    "/cluster/servers/{id}/weight"   Server.Edit   ["cluster weight"];
+    SERVER_FORGET    "server_forget"    Delete "/cluster/servers/{id}"          Server.Edit   ["cluster forget"];
 
-    VERIFY           "verify"           Get    "/verify"                    Read    ["verify"];
-    STATS            "stats"            Get    "/stats"                     Read    ["stats"];
-    QUARANTINE       "quarantine"       Get    "/quarantine"                Read    ["quarantine"];
-    BACKUP           "backup"           Post   "/backup"                    Admin   ["backup"];
+    VERIFY           "verify"           Get    "/verify"                        Job.See       ["verify"];
+    STATS            "stats"            Get    "/stats"                         Instance.See  ["stats"];
+    QUARANTINE       "quarantine"       Get    "/quarantine"                    System.See    ["quarantine"];
+    BACKUP           "backup"           Post   "/backup"                        System.Edit   ["backup"];
 
-    SETUP            "setup"            Post   "/setup"                     Public  ["setup"];
-    SESSION_OPEN     "session_open"     Post   "/sessions"                  Public  ["login"];
-    SESSION_CLOSE    "session_close"    Delete "/sessions"                  Read    ["logout"];
-    TOKEN_LIST       "token_list"       Get    "/tokens"                    Admin   ["token list"];
-    TOKEN_CREATE     "token_create"     Post   "/tokens"                    Admin   ["token create"];
-    TOKEN_REVOKE     "token_revoke"     Delete "/tokens/{id}"               Admin   ["token revoke"];
+    SETUP            "setup"            Post   "/setup"                         Public        ["setup"];
+    SESSION_OPEN     "session_open"     Post   "/sessions"                      Public        ["login"];
+    SESSION_CLOSE    "session_close"    Delete "/sessions"                      SignedIn      ["logout"];
+    TOKEN_LIST       "token_list"       Get    "/tokens"                        SignedIn      ["token list"];
+    TOKEN_CREATE     "token_create"     Post   "/tokens"                        SignedIn      ["token create"];
+    TOKEN_REVOKE     "token_revoke"     Delete "/tokens/{id}"                   SignedIn      ["token revoke"];
 
-    XXL_TOKEN_LIST   "xxl_token_list"   Get    "/xxl-tokens"                Admin   ["xxl-token list"];
-    XXL_TOKEN_CREATE "xxl_token_create" Post   "/xxl-tokens"                Admin   ["xxl-token create"];
-    XXL_TOKEN_REVOKE "xxl_token_revoke" Delete "/xxl-tokens/{id}"           Admin   ["xxl-token revoke"];
+    XXL_TOKEN_LIST   "xxl_token_list"   Get    "/xxl-tokens"                    Agent.See     ["xxl-token list"];
+    XXL_TOKEN_CREATE "xxl_token_create" Post   "/xxl-tokens"                    Agent.Edit    ["xxl-token create"];
+    XXL_TOKEN_REVOKE "xxl_token_revoke" Delete "/xxl-tokens/{id}"               Agent.Edit    ["xxl-token revoke"];
 
-    HEALTH           "health"           Get    "/health"                    Public  ["health", "doctor"];
-    READY            "ready"            Get    "/ready"                     Public  ["health", "doctor"];
-    VERSION          "version"          Get    "/version"                   Public  ["health", "doctor"];
-    OPENAPI          "openapi"          Get    "/openapi.json"              Public  ["openapi"];
+    HEALTH           "health"           Get    "/health"                        Public        ["health", "doctor"];
+    READY            "ready"            Get    "/ready"                         Public        ["health", "doctor"];
+    VERSION          "version"          Get    "/version"                       Public        ["health", "doctor"];
+    OPENAPI          "openapi"          Get    "/openapi.json"                  Public        ["openapi"];
 }
 
 impl Route {

@@ -294,6 +294,7 @@ impl World {
             tenant: TenantId::DEFAULT,
             name: name.into(),
             folder: String::new(),
+            labels: Default::default(),
             rule: duly_engine::Compiled::new(rule).expect("the script names a good rule"),
             rule_content: content,
             task: content,

@@ -16,7 +16,9 @@ use wire::api::{EventKind, LogQuery};
 use wire::routes;
 
 use super::doors::streams::reset;
+use super::endpoint::Log;
 use super::forward::{PassedOn, not_here};
+use super::guard;
 use super::sse::{Outlet, ReaderGone};
 use crate::ops::Desk;
 use crate::peers::Peers;
@@ -69,8 +71,9 @@ async fn look(parts: &mut axum::http::request::Parts, desk: &Desk) -> Option<Fou
     let params = RawPathParams::from_request_parts(parts, &()).await.ok()?;
     let id: InstanceId = params.iter().next()?.1.parse().ok().map(InstanceId)?;
     let Query(query) = Query::<LogQuery>::try_from_uri(&parts.uri).ok()?;
-    let subject = desk.log_subject(id, query.attempt).await.ok()?;
-    let instance = desk.instance(id).await.ok()?;
+    let sight = guard::sight_of::<Log>(parts, desk).await?;
+    let subject = desk.log_subject(&sight, id, query.attempt).await.ok()?;
+    let instance = desk.instance(&sight, id).await.ok()?;
     let chunk = desk.log_chunk(subject, 0).await.ok()?;
     // Executors keep their own, and whoever is asked asks them.
     let is_here = subject.rolled.is_some() || !chunk.frames.is_empty() || chunk.ended;

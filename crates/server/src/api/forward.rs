@@ -9,7 +9,7 @@ use axum::extract::{FromRequestParts, RawPathParams, Request};
 use axum::http::{HeaderValue, Method, StatusCode};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
-use model::{InstanceId, ShardId, TenantId};
+use model::{InstanceId, ShardId};
 use wire::{Code, Problem};
 
 use super::endpoint::{At, Endpoint};
@@ -114,8 +114,8 @@ async fn subject<E: Endpoint>(parts: &mut axum::http::request::Parts, desk: &Des
     match E::AT {
         At::Instance => desk.shards.of_instance(InstanceId(named.parse().ok()?)).await.ok(),
         At::Job => {
-            let tenant: TenantId = guard::tenant_of(parts, desk).await?;
-            let job = desk.job(tenant, &named).await.ok()?;
+            let sight = guard::sight_of::<E>(parts, desk).await?;
+            let job = desk.job(&sight, &named).await.ok()?;
             Some(desk.shards.of_job(job.id))
         }
         At::Anywhere | At::First | At::Log => None,

@@ -6,6 +6,7 @@ use std::marker::PhantomData;
 use axum::extract::FromRequestParts;
 use axum::http::request::Parts;
 use axum::http::{HeaderMap, Method, header};
+use model::rights::{Action, Kind, Reach};
 use model::{Actor, TenantId};
 use store::access::SecretHash;
 use wire::routes::Permission;
@@ -13,16 +14,19 @@ use wire::{Code, Problem};
 
 use super::endpoint::Endpoint;
 use crate::doorman::Principal;
-use crate::ops::{Desk, Refused};
+use crate::ops::{Desk, Refused, Sight};
 use crate::secret;
 
 pub(super) const COOKIE: &str = "duly_session";
+/// Names the tenant a request is about.
+pub(super) const TENANT: &str = "duly-tenant";
 
 /// Somebody who may ask for `E`.
 pub(super) struct Caller<E> {
     who: Option<Principal>,
     /// What they showed at the door, hashed.
     pub(super) key: Option<SecretHash>,
+    sight: Sight,
     endpoint: PhantomData<fn() -> E>,
 }
 
@@ -31,8 +35,20 @@ impl<E> Caller<E> {
         self.who.as_ref().map_or_else(|| Actor("anonymous".into()), Principal::actor)
     }
 
+    /// What the permission of this endpoint reaches.
+    pub(super) fn sight(&self) -> &Sight {
+        &self.sight
+    }
+
+    /// For what lies in no folder: the permission is for the whole tenant or it is none.
     pub(super) fn tenant(&self) -> TenantId {
-        self.who.as_ref().map_or(TenantId::DEFAULT, |who| who.tenant)
+        self.sight.tenant
+    }
+
+    /// What another permission reaches, where an operation does more than its route says.
+    pub(super) fn also(&self, kind: Kind, action: Action) -> Option<Sight> {
+        let reach = self.who.as_ref()?.rights.reach(kind, action, self.sight.tenant)?;
+        Some(Sight::new(self.sight.tenant, reach))
     }
 }
 
@@ -44,24 +60,25 @@ impl<E: Endpoint> FromRequestParts<Desk> for Caller<E> {
             set_up(desk)?;
         }
         if E::ROUTE.permission == Permission::Public {
-            return Ok(Caller { who: None, key: None, endpoint: PhantomData });
+            return Ok(Caller { who: None, key: None, sight: nothing(TenantId::DEFAULT), endpoint: PhantomData });
         }
         let (who, key) = recognise(parts, desk).await?;
-        permit(&who, E::ROUTE.permission)?;
-        Ok(Caller { who: Some(who), key: Some(key), endpoint: PhantomData })
+        let sight = permit(&who, E::ROUTE.permission, tenant(&who, parts, desk)?)?;
+        Ok(Caller { who: Some(who), key: Some(key), sight, endpoint: PhantomData })
     }
 }
 
-/// Whose request this is, if it shows somebody we know.
-pub(super) async fn tenant_of(parts: &Parts, desk: &Desk) -> Option<TenantId> {
-    recognise(parts, desk).await.ok().map(|(who, _)| who.tenant)
+/// What the caller of `E` sees, if they may ask for it.
+pub(super) async fn sight_of<E: Endpoint>(parts: &Parts, desk: &Desk) -> Option<Sight> {
+    let (who, _) = recognise(parts, desk).await.ok()?;
+    permit(&who, E::ROUTE.permission, tenant(&who, parts, desk).ok()?).ok()
 }
 
 /// For what is not an operation of the API: `/metrics`.
-pub(super) async fn may_read(parts: &Parts, desk: &Desk) -> Result<(), Refused> {
+pub(super) async fn may_measure(parts: &Parts, desk: &Desk) -> Result<(), Refused> {
     set_up(desk)?;
     let (who, _) = recognise(parts, desk).await?;
-    permit(&who, Permission::Read)
+    permit(&who, Permission::May(Kind::System, Action::See), TenantId::DEFAULT).map(|_| ())
 }
 
 fn set_up(desk: &Desk) -> Result<(), Refused> {
@@ -71,11 +88,30 @@ fn set_up(desk: &Desk) -> Result<(), Refused> {
     Err(Problem::new(Code::SetupNeeded, "nobody has set this server up yet").into())
 }
 
-/// Everybody who is signed in may do everything until there are roles; they are asked about here and nowhere else.
-fn permit(_who: &Principal, permission: Permission) -> Result<(), Refused> {
+/// The tenant a request names, or the caller's own. One that is not there and one that is not theirs are the same to
+/// them.
+fn tenant(who: &Principal, parts: &Parts, desk: &Desk) -> Result<TenantId, Refused> {
+    let Some(named) = parts.headers.get(TENANT) else { return Ok(who.tenant) };
+    let found = named.to_str().ok().and_then(|name| desk.tenants.by_name(name));
+    found.filter(|tenant| who.rights.enter(*tenant)).ok_or_else(|| {
+        let detail = format!("{} has no rights in a tenant of that name, or there is none", who.name);
+        Problem::new(Code::NotPermitted, detail).into()
+    })
+}
+
+/// How far a permission goes, for this person in this tenant.
+fn permit(who: &Principal, permission: Permission, tenant: TenantId) -> Result<Sight, Refused> {
     match permission {
-        Permission::Public | Permission::Read | Permission::Operate | Permission::Develop | Permission::Admin => Ok(()),
+        Permission::Public | Permission::SignedIn => Ok(nothing(tenant)),
+        Permission::May(kind, action) => match who.rights.reach(kind, action, tenant) {
+            Some(reach) => Ok(Sight::new(tenant, reach)),
+            None => Err(Problem::new(Code::NotPermitted, format!("{} lacks {permission} here", who.name)).into()),
+        },
     }
+}
+
+fn nothing(tenant: TenantId) -> Sight {
+    Sight::new(tenant, Reach::Within(Vec::new()))
 }
 
 async fn recognise(parts: &Parts, desk: &Desk) -> Result<(Principal, SecretHash), Refused> {

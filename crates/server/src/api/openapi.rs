@@ -175,7 +175,7 @@ impl Sheet {
             "tags": [tag(self.route)],
             "summary": self.summary,
             "responses": responses,
-            "x-permission": self.route.permission.name(),
+            "x-permission": self.route.permission.to_string(),
         });
         if !self.parameters.is_empty() {
             operation["parameters"] = self.parameters.clone().into();

@@ -50,7 +50,7 @@ pub(super) async fn setup(State(desk): State<Desk>) -> Response {
 }
 
 pub(super) async fn metrics(State(desk): State<Desk>, request: Request) -> Result<Response, Refused> {
-    guard::may_read(&request.into_parts().0, &desk).await?;
+    guard::may_measure(&request.into_parts().0, &desk).await?;
     let kind = [(header::CONTENT_TYPE, "text/plain; version=0.0.4; charset=utf-8")];
     Ok((kind, crate::metrics::render(&desk)).into_response())
 }

@@ -77,9 +77,11 @@ impl Desk {
         Ok(())
     }
 
-    pub(crate) async fn list_tokens(&self) -> Done<Page<TokenView>> {
+    pub(crate) async fn list_tokens(&self, of: &str) -> Done<Page<TokenView>> {
         let (tokens, now) = (self.access.run(|access| access.tokens()).await?, self.clock.now());
-        let works = |token: &Token| token.revoked_at.is_none() && token.expires_at.is_none_or(|at| at > now);
+        let works = |token: &Token| {
+            token.user == of && token.revoked_at.is_none() && token.expires_at.is_none_or(|at| at > now)
+        };
         let views = tokens.into_iter().filter(works).map(|token| TokenView {
             id: token.id,
             name: token.name,
@@ -118,9 +120,14 @@ impl Desk {
         Ok(TokenCreatedView { id, name: body.name, token: text, expires_at: expires_at.map(Into::into) })
     }
 
-    pub(crate) async fn revoke_token(&self, id: i64) -> Done<()> {
-        let now = self.clock.now();
-        let revoked = self.access.run(move |access| access.revoke_token(id, now)).await?;
+    /// One's own.
+    pub(crate) async fn revoke_token(&self, id: i64, of: &str) -> Done<()> {
+        let (now, of) = (self.clock.now(), of.to_owned());
+        let revoked = self.access.run(move |access| {
+            let own = access.tokens()?.into_iter().any(|token| token.id == id && token.user == of);
+            if own { access.revoke_token(id, now) } else { Ok(false) }
+        });
+        let revoked = revoked.await?;
         // Whoever it belongs to, nobody is recognised by it any more.
         self.doorman.forget_all();
         if revoked { Ok(()) } else { Err(Problem::new(Code::NoSuchToken, format!("there is no token {id}")).into()) }
@@ -128,8 +135,9 @@ impl Desk {
 }
 
 impl Desk {
-    pub(crate) async fn list_xxl_tokens(&self) -> Done<Page<XxlTokenView>> {
-        let tokens = self.access.run(|access| access.executor_tokens()).await?;
+    pub(crate) async fn list_xxl_tokens(&self, tenant: TenantId) -> Done<Page<XxlTokenView>> {
+        let mut tokens = self.access.run(|access| access.executor_tokens()).await?;
+        tokens.retain(|token| token.tenant == tenant);
         let views = tokens.into_iter().map(|token| XxlTokenView {
             id: token.id,
             pool: token.pool,
@@ -163,9 +171,13 @@ impl Desk {
         Ok(XxlTokenCreatedView { id: token.id, pool: token.pool, token: token.token })
     }
 
-    pub(crate) async fn revoke_xxl_token(&self, id: i64) -> Done<()> {
-        let gone = self.access.run(move |access| access.remove_executor_token(id)).await?;
-        if let Some(token) = self.executors.tokens().forget(id) {
+    pub(crate) async fn revoke_xxl_token(&self, tenant: TenantId, id: i64) -> Done<()> {
+        let gone = self.access.run(move |access| {
+            let own = access.executor_tokens()?.into_iter().any(|token| token.id == id && token.tenant == tenant);
+            if own { access.remove_executor_token(id) } else { Ok(false) }
+        });
+        let gone = gone.await?;
+        if gone && let Some(token) = self.executors.tokens().forget(id) {
             self.executors.revoked(&token);
         }
         if gone { Ok(()) } else { Err(Problem::new(Code::NoSuchToken, format!("there is no token {id}")).into()) }

@@ -11,27 +11,27 @@ use wire::job::check::pool_name_fault;
 use wire::xxl::Address;
 use wire::{Code, Fault, Problem};
 
-use super::{Desk, Done, Refused};
+use super::{Desk, Done, Refused, Sight};
 use crate::secret;
 
 const JOIN_WITHIN: Span = Span::HOUR;
 const JOIN_WITHIN_MAX: Span = Span::DAY.saturating_mul(30);
 
 impl Desk {
-    pub(crate) fn list_agents(&self, tenant: TenantId) -> Page<AgentView> {
+    pub(crate) fn list_agents(&self, sight: &Sight) -> Page<AgentView> {
         let mut agents = self.everybody();
-        agents.retain(|agent| agent.tenant == tenant);
+        agents.retain(|agent| sight.shows_agent(agent));
         agents.sort_by(|a, b| (&a.name, a.id).cmp(&(&b.name, b.id)));
         Page::whole(agents.iter().map(|agent| self.view_agent(agent)).collect())
     }
 
-    pub(crate) fn show_agent(&self, id: AgentId) -> Done<AgentView> {
-        let record = self.agent(id)?;
+    pub(crate) fn show_agent(&self, sight: &Sight, id: AgentId) -> Done<AgentView> {
+        let record = self.agent(sight, id)?;
         Ok(self.view_agent(&record))
     }
 
-    fn agent(&self, id: AgentId) -> Done<Arc<AgentRecord>> {
-        self.anybody(id).ok_or_else(|| no_agent(id))
+    fn agent(&self, sight: &Sight, id: AgentId) -> Done<Arc<AgentRecord>> {
+        self.anybody(id).filter(|agent| sight.shows_agent(agent)).ok_or_else(|| no_agent(id))
     }
 
     /// An agent or an executor.
@@ -59,11 +59,11 @@ impl Desk {
         view
     }
 
-    pub(crate) async fn set_drained(&self, id: AgentId, drained: bool, by: Actor) -> Done<AgentView> {
-        let before = self.agent(id)?;
+    pub(crate) async fn set_drained(&self, sight: &Sight, id: AgentId, drained: bool, by: Actor) -> Done<AgentView> {
+        let before = self.agent(sight, id)?;
         if before.kind.is_executor() {
             self.executors.set_drained(id, drained).await.map_err(|why| Problem::new(Code::StoreBusy, why))?;
-            return self.show_agent(id);
+            return self.show_agent(sight, id);
         }
         let before = before.drained;
         let record = self.doorman.set_drained(id, drained).ok_or_else(|| no_agent(id))?;
@@ -71,12 +71,12 @@ impl Desk {
             self.doorman.set_drained(id, before);
             return Err(error.into());
         }
-        self.show_agent(id)
+        self.show_agent(sight, id)
     }
 
     /// It must join anew to come back. What it still ran is uncertain until its time is over or a person decides.
-    pub(crate) async fn remove_agent(&self, id: AgentId, by: Actor) -> Done<()> {
-        let record = self.agent(id)?;
+    pub(crate) async fn remove_agent(&self, sight: &Sight, id: AgentId, by: Actor) -> Done<()> {
+        let record = self.agent(sight, id)?;
         if let Some(presence) = self.switchboard.presence(id)
             && presence.load.running > 0
         {

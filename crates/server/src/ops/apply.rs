@@ -11,7 +11,7 @@ use wire::api::{Action, ApplyBody, PlanItem, PlanView};
 use wire::{Code, Fault, JobBody, Problem};
 
 use super::plan::{self, Plan, Wish};
-use super::{Desk, Done, Refused, chain};
+use super::{Desk, Done, Hand, Refused, Sight, chain};
 
 /// So many jobs are asked for at once: they share commits.
 const AT_ONCE: usize = 500;
@@ -19,19 +19,23 @@ const AT_ONCE: usize = 500;
 const JOBS_MAX: usize = 20_000;
 
 impl Desk {
-    pub(crate) async fn apply(&self, tenant: TenantId, body: ApplyBody, by: Actor) -> Done<PlanView> {
+    pub(crate) async fn apply(&self, hand: Hand, body: ApplyBody, by: Actor) -> Done<PlanView> {
         let (bodies, faults) = body.read(plan::trigger_fault_of);
         if bodies.len() > JOBS_MAX {
             let detail = format!("{} jobs in one call; at most {JOBS_MAX} are taken", bodies.len());
             return Err(Problem::new(Code::TooLarge, detail).into());
         }
         let prune = body.prune.then_some(body.prune_folder);
-        let now = self.clock.now();
-        let made = self.read(move |reads, by| plan::make(reads, tenant, bodies, faults, prune, now, by)).await?;
+        let (now, edits) = (self.clock.now(), hand.edits.clone());
+        let made = self.read(move |reads, by| plan::make(reads, &edits, bodies, faults, prune, now, by)).await?;
         let plan = made.map_err(|faults| Problem::of_faults(Code::BadJobs, faults))?;
+        let forbidden = hand.faults(&plan);
+        if !forbidden.is_empty() {
+            return Err(Problem::of_faults(Code::NotPermitted, forbidden).into());
+        }
         let items = self.items(&plan).await?;
         if !body.dry_run {
-            self.carry_out(tenant, plan, by).await?;
+            self.carry_out(hand.edits.tenant, plan, by).await?;
         }
         Ok(PlanView { applied: !body.dry_run, items })
     }
@@ -129,7 +133,7 @@ impl Desk {
             for leader in wish.body.follows() {
                 // A leader of this call that could not be made is reported by itself.
                 if !leaders.contains_key(leader)
-                    && let Ok(record) = self.job(tenant, leader).await
+                    && let Ok(record) = self.job(&Sight::of_tenant(tenant), leader).await
                 {
                     leaders.insert(leader.to_owned(), record.id);
                 }
@@ -164,6 +168,7 @@ impl Desk {
                     tenant,
                     name: wish.body.job.clone(),
                     folder: wish.body.folder.clone().unwrap_or_default(),
+                    labels: wish.body.labels.clone(),
                     rule,
                     rule_content,
                     task,

@@ -10,20 +10,21 @@ use model::{AgentId, JobId, State, Timestamp};
 use parking_lot::Mutex;
 use wire::api::{EventKind, EventView};
 
-use super::{Desk, instances};
+use super::{Desk, Sight};
 
-/// Names are looked up once per reader, for as many jobs as this.
-const NAMES_MAX: usize = 10_000;
+/// Jobs are looked up once per reader, as many as this.
+const JOBS_MAX: usize = 10_000;
 
 /// Turns commits into events for one reader.
 pub(crate) struct Teller {
     desk: Desk,
-    names: Mutex<BTreeMap<JobId, String>>,
+    sight: Sight,
+    jobs: Mutex<BTreeMap<JobId, Option<String>>>,
 }
 
 impl Teller {
-    pub(crate) fn new(desk: Desk) -> Teller {
-        Teller { desk, names: Mutex::default() }
+    pub(crate) fn new(desk: Desk, sight: Sight) -> Teller {
+        Teller { desk, sight, jobs: Mutex::default() }
     }
 
     /// The events of a commit from the change at `position` on.
@@ -32,36 +33,39 @@ impl Teller {
         let mut told = Vec::new();
         for (index, change) in commit.changes.iter().enumerate().skip(skip) {
             if let Some(event) = event(number + index as u64, change) {
-                told.push(self.name(event, change).await);
+                told.extend(self.name(event, change).await);
             }
         }
         told
     }
 
-    async fn name(&self, mut event: EventView, change: &Change) -> EventView {
+    /// None: it is about something out of the reader's sight.
+    async fn name(&self, mut event: EventView, change: &Change) -> Option<EventView> {
         if let Change::JobPut(record) = change {
-            self.names.lock().insert(record.id, record.name.clone());
+            self.jobs.lock().remove(&record.id);
         }
-        if let Some(job) = event.job_id.map(JobId) {
-            event.job = self.job_name(job).await;
+        let agent = agent_of(change).and_then(|agent| self.desk.anybody(agent));
+        match event.job_id.map(JobId) {
+            Some(job) => event.job = Some(self.job_in_sight(job).await?),
+            None if agent.as_ref().is_some_and(|agent| !self.sight.shows_agent(agent)) => return None,
+            None => {}
         }
-        if let Some(agent) = agent_of(change) {
-            event.agent = self.desk.anybody(agent).map(|record| record.name.clone());
-        }
-        event
+        event.agent = agent.map(|record| record.name.clone());
+        Some(event)
     }
 
-    async fn job_name(&self, job: JobId) -> Option<String> {
-        if let Some(name) = self.names.lock().get(&job) {
-            return Some(name.clone());
+    async fn job_in_sight(&self, job: JobId) -> Option<String> {
+        if let Some(known) = self.jobs.lock().get(&job) {
+            return known.clone();
         }
-        let name = self.desk.read(move |reads, by| instances::job_name(reads, job, by)).await.ok()?;
-        let mut names = self.names.lock();
-        if names.len() >= NAMES_MAX {
-            names.clear();
+        let record = self.desk.read(move |reads, by| reads.job_past_or_present(job, by)).await.ok()??;
+        let shown = self.sight.shows_job(&record).then_some(record.name);
+        let mut jobs = self.jobs.lock();
+        if jobs.len() >= JOBS_MAX {
+            jobs.clear();
         }
-        names.insert(job, name.clone());
-        Some(name)
+        jobs.insert(job, shown.clone());
+        shown
     }
 }
 

@@ -6,23 +6,24 @@ use std::time::Instant;
 
 use engine::Command;
 use engine::input::Resolution;
-use model::{Actor, AgentId, Ending, Failure, Instance, InstanceId, JobId, SkipReason, State, TenantId};
+use model::{Actor, AgentId, Ending, Failure, Instance, InstanceId, JobId, SkipReason, State};
 use store::read::InstanceFilter;
 use store::{Reads, StoreError};
 use wire::api::{AttemptView, Cursor, InstanceQuery, InstanceView, Page, ResolveBody, ResolveWord, VerdictWord};
 use wire::{Code, Problem};
 
-use super::{Desk, Done, Refused};
+use super::{Desk, Done, Refused, Sight};
 
 impl Desk {
-    pub(crate) async fn list_instances(&self, tenant: TenantId, query: InstanceQuery) -> Done<Page<InstanceView>> {
+    pub(crate) async fn list_instances(&self, sight: &Sight, query: InstanceQuery) -> Done<Page<InstanceView>> {
         let limit = Page::<InstanceView>::limit(query.limit)?;
         let job = match &query.job {
-            Some(name) => Some(self.job_past_or_present(tenant, name).await?),
+            Some(name) => Some(self.job_past_or_present(sight, name).await?),
             None => None,
         };
         let filter = InstanceFilter {
-            tenant: Some(tenant),
+            tenant: Some(sight.tenant),
+            within: sight.within(),
             job,
             states: query.states()?,
             from: query.from.map(Into::into),
@@ -31,6 +32,11 @@ impl Desk {
             after: query.cursor.as_deref().map(Cursor::instance).transpose()?,
             limit: limit + 1,
         };
+        if let Some(parent) = filter.parent
+            && self.instance(sight, parent).await.is_err()
+        {
+            return Ok(Page::whole(Vec::new()));
+        }
         let agents = self.agent_names();
         let views = self.read(move |reads, by| {
             let found = reads.instances(&filter, by)?;
@@ -41,13 +47,17 @@ impl Desk {
         Ok(Page::cut(views, limit, |last| Cursor::Instance(last.planned_at.into(), InstanceId(last.id))))
     }
 
-    pub(crate) async fn instance(&self, id: InstanceId) -> Done<Instance> {
-        let found = self.read(move |reads, by| reads.instance(id, by)).await?;
-        found.ok_or_else(|| no_instance(id))
+    pub(crate) async fn instance(&self, sight: &Sight, id: InstanceId) -> Done<Instance> {
+        let sight = sight.clone();
+        let found = self.read(move |reads, by| match reads.instance(id, by)? {
+            Some(instance) if sight.shows_instance(reads, &instance, by)? => Ok(Some(instance)),
+            _ => Ok(None),
+        });
+        found.await?.ok_or_else(|| no_instance(id))
     }
 
-    pub(crate) async fn show_instance(&self, id: InstanceId) -> Done<InstanceView> {
-        let mut shown = self.show_row(id).await?;
+    pub(crate) async fn show_instance(&self, sight: &Sight, id: InstanceId) -> Done<InstanceView> {
+        let mut shown = self.show_row(sight, id).await?;
         if shown.state.is_open() {
             self.add_what_is_known_now(&mut shown).await;
         }
@@ -55,18 +65,18 @@ impl Desk {
     }
 
     /// As its row says, which is all there is to know of one that was made a moment ago.
-    pub(crate) async fn show_row(&self, id: InstanceId) -> Done<InstanceView> {
+    pub(crate) async fn show_row(&self, sight: &Sight, id: InstanceId) -> Done<InstanceView> {
         let agents = self.agent_names();
-        let found = self.read(move |reads, by| {
-            let Some(instance) = reads.instance(id, by)? else { return Ok(None) };
+        let instance = self.instance(sight, id).await?;
+        let shown = self.read(move |reads, by| {
             let names = job_names(reads, std::slice::from_ref(&instance), by)?;
-            view(reads, &instance, &names, &agents, by).map(Some)
+            view(reads, &instance, &names, &agents, by)
         });
-        found.await?.ok_or_else(|| no_instance(id))
+        Ok(shown.await?)
     }
 
-    pub(crate) async fn attempts(&self, id: InstanceId) -> Done<Page<AttemptView>> {
-        let shown = self.show_instance(id).await?;
+    pub(crate) async fn attempts(&self, sight: &Sight, id: InstanceId) -> Done<Page<AttemptView>> {
+        let shown = self.show_instance(sight, id).await?;
         let agents = self.agent_names();
         let earlier = self.read(move |reads, by| reads.attempts(id, by)).await?;
         let mut views: Vec<AttemptView> = earlier
@@ -81,20 +91,26 @@ impl Desk {
     }
 
     /// The intent is on disk when this returns.
-    pub(crate) async fn stop(&self, id: InstanceId, by: Actor) -> Done<InstanceView> {
-        self.instance(id).await?;
+    pub(crate) async fn stop(&self, sight: &Sight, id: InstanceId, by: Actor) -> Done<InstanceView> {
+        self.instance(sight, id).await?;
         self.shards.ask(by, Command::Stop { instance: id }).await?;
-        self.show_instance(id).await
+        self.show_instance(sight, id).await
     }
 
-    pub(crate) async fn resolve(&self, id: InstanceId, body: ResolveBody, by: Actor) -> Done<InstanceView> {
-        self.instance(id).await?;
+    pub(crate) async fn resolve(
+        &self,
+        sight: &Sight,
+        id: InstanceId,
+        body: ResolveBody,
+        by: Actor,
+    ) -> Done<InstanceView> {
+        self.instance(sight, id).await?;
         let verdict = match body.verdict {
             ResolveWord::Succeeded => Resolution::Succeeded,
             ResolveWord::Lost => Resolution::Lost,
         };
         self.shards.ask(by, Command::Resolve { instance: id, verdict }).await?;
-        self.show_instance(id).await
+        self.show_instance(sight, id).await
     }
 
     pub(crate) fn agent_names(&self) -> BTreeMap<AgentId, String> {

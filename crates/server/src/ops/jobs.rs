@@ -4,36 +4,41 @@ use std::collections::BTreeMap;
 use std::time::Instant;
 
 use engine::{Command, Compiled, Reply};
-use model::{Actor, JobId, JobMode, JobRecord, TenantId, Timestamp, When};
+use model::{Actor, JobId, JobMode, JobRecord, Timestamp, When};
 use store::read::{InstanceFilter, JobFilter};
 use store::{Reads, StoreError};
 use wire::api::{Cursor, JobQuery, JobVersionView, JobView, LastView, Page};
 use wire::{Code, JobBody, Problem};
 
-use super::{Desk, Done, Refused};
+use super::{Desk, Done, Refused, Sight};
 
 impl Desk {
-    pub(crate) async fn job(&self, tenant: TenantId, name: &str) -> Done<JobRecord> {
-        let wanted = name.to_owned();
+    pub(crate) async fn job(&self, sight: &Sight, name: &str) -> Done<JobRecord> {
+        let (tenant, wanted) = (sight.tenant, name.to_owned());
         let found = self.read(move |reads, by| reads.job_named(tenant, &wanted, by)).await?;
-        found.ok_or_else(|| no_job(name))
+        found.filter(|job| sight.shows_job(job)).ok_or_else(|| no_job(name))
     }
 
     /// The number of a job that is there, or of the last one that was called so.
-    pub(crate) async fn job_past_or_present(&self, tenant: TenantId, name: &str) -> Done<JobId> {
-        let wanted = name.to_owned();
+    pub(crate) async fn job_past_or_present(&self, sight: &Sight, name: &str) -> Done<JobId> {
+        let (tenant, wanted) = (sight.tenant, name.to_owned());
         let found = self.read(move |reads, by| match reads.job_named(tenant, &wanted, by)? {
-            Some(record) => Ok(Some(record.id)),
-            None => reads.job_once_named(tenant, &wanted, by),
+            Some(record) => Ok(Some(record)),
+            None => match reads.job_once_named(tenant, &wanted, by)? {
+                Some(id) => reads.job_past_or_present(id, by),
+                None => Ok(None),
+            },
         });
-        found.await?.ok_or_else(|| no_job(name))
+        let found = found.await?.filter(|job| sight.shows_job(job));
+        found.map(|job| job.id).ok_or_else(|| no_job(name))
     }
 
-    pub(crate) async fn list_jobs(&self, tenant: TenantId, query: JobQuery) -> Done<Page<JobView>> {
+    pub(crate) async fn list_jobs(&self, sight: &Sight, query: JobQuery) -> Done<Page<JobView>> {
         let limit = Page::<JobView>::limit(query.limit)?;
         let after = query.cursor.as_deref().map(Cursor::job).transpose()?;
         let filter = JobFilter {
-            tenant: Some(tenant),
+            tenant: Some(sight.tenant),
+            within: sight.within(),
             folder: query.folder,
             name: query.name,
             mode: query.mode.map(Into::into),
@@ -51,8 +56,8 @@ impl Desk {
         Ok(Page::cut(views, limit, |last| Cursor::Job(last.name.clone())))
     }
 
-    pub(crate) async fn show_job(&self, tenant: TenantId, name: &str) -> Done<JobView> {
-        let record = self.job(tenant, name).await?;
+    pub(crate) async fn show_job(&self, sight: &Sight, name: &str) -> Done<JobView> {
+        let record = self.job(sight, name).await?;
         self.view_job(record).await
     }
 
@@ -67,8 +72,8 @@ impl Desk {
     }
 
     /// Without force only if nobody follows it.
-    pub(crate) async fn delete_job(&self, tenant: TenantId, name: &str, force: bool, by: Actor) -> Done<()> {
-        let job = self.job(tenant, name).await?.id;
+    pub(crate) async fn delete_job(&self, sight: &Sight, name: &str, force: bool, by: Actor) -> Done<()> {
+        let job = self.job(sight, name).await?.id;
         let followers = if force { Vec::new() } else { self.followers(job).await? };
         if !followers.is_empty() {
             let detail = format!("job {name} is followed by {}", told_few(&followers));
@@ -92,34 +97,34 @@ impl Desk {
         Ok(names.await?)
     }
 
-    pub(crate) async fn set_mode(&self, tenant: TenantId, name: &str, mode: JobMode, by: Actor) -> Done<JobView> {
-        let job = self.job(tenant, name).await?.id;
+    pub(crate) async fn set_mode(&self, sight: &Sight, name: &str, mode: JobMode, by: Actor) -> Done<JobView> {
+        let job = self.job(sight, name).await?.id;
         self.shards.ask(by, Command::SetMode { job, mode }).await?;
-        self.show_job(tenant, name).await
+        self.show_job(sight, name).await
     }
 
     /// The opposite of a pause: what is disabled stays so.
-    pub(crate) async fn resume(&self, tenant: TenantId, name: &str, by: Actor) -> Done<JobView> {
-        match self.job(tenant, name).await?.mode {
-            JobMode::Enabled | JobMode::Paused => self.set_mode(tenant, name, JobMode::Enabled, by).await,
+    pub(crate) async fn resume(&self, sight: &Sight, name: &str, by: Actor) -> Done<JobView> {
+        match self.job(sight, name).await?.mode {
+            JobMode::Enabled | JobMode::Paused => self.set_mode(sight, name, JobMode::Enabled, by).await,
             JobMode::Disabled => {
                 Err(Problem::new(Code::JobDisabled, format!("job {name} is disabled, not paused")).into())
             }
         }
     }
 
-    pub(crate) async fn release(&self, tenant: TenantId, name: &str, by: Actor) -> Done<JobView> {
-        let job = self.job(tenant, name).await?.id;
+    pub(crate) async fn release(&self, sight: &Sight, name: &str, by: Actor) -> Done<JobView> {
+        let job = self.job(sight, name).await?.id;
         match self.shards.ask(by, Command::Release { job }).await? {
             Reply::Job { changed: false, .. } => {
                 Err(Problem::new(Code::NotHeld, format!("job {name} is not held")).into())
             }
-            _ => self.show_job(tenant, name).await,
+            _ => self.show_job(sight, name).await,
         }
     }
 
-    pub(crate) async fn job_versions(&self, tenant: TenantId, name: &str) -> Done<Page<JobVersionView>> {
-        let record = self.job(tenant, name).await?;
+    pub(crate) async fn job_versions(&self, sight: &Sight, name: &str) -> Done<Page<JobVersionView>> {
+        let record = self.job(sight, name).await?;
         let views = self.read(move |reads, by| {
             let versions = reads.versions(record.id, by)?;
             let views = versions.iter().map(|version| {
@@ -137,8 +142,8 @@ impl Desk {
     }
 
     /// The job as a file that can be applied anywhere.
-    pub(crate) async fn export_job(&self, tenant: TenantId, name: &str) -> Done<String> {
-        let record = self.job(tenant, name).await?;
+    pub(crate) async fn export_job(&self, sight: &Sight, name: &str) -> Done<String> {
+        let record = self.job(sight, name).await?;
         let mut body = self.read(move |reads, by| body(reads, &record, by)).await?;
         if body.mode.map(JobMode::from) == Some(JobMode::Enabled) {
             body.mode = None;

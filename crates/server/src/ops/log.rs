@@ -4,10 +4,10 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use engine::Change;
-use model::{AgentId, AttemptId, Instance, InstanceId, State, Timestamp};
+use model::{AgentId, AttemptId, Instance, InstanceId, State, TenantId, Timestamp};
 use wire::{Code, Problem};
 
-use super::{Desk, Done};
+use super::{Desk, Done, Sight};
 use crate::events::Since;
 use crate::logs::{Chunk, Frame, LogStore, Stream};
 
@@ -24,6 +24,7 @@ const ALL_READ: u64 = u64::MAX;
 /// An attempt whose log is asked for.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Subject {
+    tenant: TenantId,
     pub(crate) instance: InstanceId,
     pub(crate) attempt: AttemptId,
     /// Its log is with the executor that ran it.
@@ -47,18 +48,18 @@ pub(crate) struct Over {
 
 impl Desk {
     /// The newest attempt, or one that is named and belongs to the instance.
-    pub(crate) async fn log_subject(&self, id: InstanceId, attempt: Option<i64>) -> Done<Subject> {
-        let instance = self.instance(id).await?;
+    pub(crate) async fn log_subject(&self, sight: &Sight, id: InstanceId, attempt: Option<i64>) -> Done<Subject> {
+        let instance = self.instance(sight, id).await?;
         let Some(attempt) = attempt.map(AttemptId).filter(|attempt| *attempt != instance.attempt) else {
             let rolled = self.rolled(&instance, instance.target);
-            return Ok(Subject { instance: id, attempt: instance.attempt, rolled });
+            return Ok(Subject { tenant: instance.tenant, instance: id, attempt: instance.attempt, rolled });
         };
         let earlier = self.read(move |reads, by| reads.attempts(id, by)).await?;
         let Some(found) = earlier.iter().find(|one| one.id == attempt) else {
             let detail = format!("instance {id} has no attempt {attempt}");
             return Err(Problem::new(Code::NoSuchAttempt, detail).into());
         };
-        Ok(Subject { instance: id, attempt, rolled: self.rolled(&instance, found.target) })
+        Ok(Subject { tenant: instance.tenant, instance: id, attempt, rolled: self.rolled(&instance, found.target) })
     }
 
     fn rolled(&self, instance: &Instance, target: Option<AgentId>) -> Option<Rolled> {
@@ -110,7 +111,7 @@ impl Desk {
 
     /// Whether the attempt has ended, from its row.
     pub(crate) async fn log_over(&self, subject: Subject) -> Done<Option<Over>> {
-        let instance = self.instance(subject.instance).await?;
+        let instance = self.instance(&Sight::of_tenant(subject.tenant), subject.instance).await?;
         let is_earlier = instance.attempt != subject.attempt;
         if !is_earlier && instance.state.is_open() {
             return Ok(None);
@@ -127,7 +128,7 @@ impl Desk {
         if !chunk.frames.is_empty() || chunk.ended {
             return Ok(false);
         }
-        let instance = self.instance(subject.instance).await?;
+        let instance = self.instance(&Sight::of_tenant(subject.tenant), subject.instance).await?;
         let oldest = self.clock.now() - model::Span::from(self.config.keep_logs);
         let printed = instance.usage.log_bytes.is_some_and(|bytes| bytes > 0);
         Ok(printed && instance.ended_at.unwrap_or(Timestamp::MAX) < oldest)

@@ -7,6 +7,7 @@ pub(crate) mod apply;
 mod chain;
 pub(crate) mod cluster;
 pub(crate) mod event;
+mod hand;
 pub(crate) mod instances;
 pub(crate) mod jobs;
 pub(crate) mod log;
@@ -15,6 +16,7 @@ pub(crate) mod preview;
 mod refused;
 pub(crate) mod rerun;
 mod resources;
+mod sight;
 pub(crate) mod system;
 pub(crate) mod trigger;
 pub(crate) mod why;
@@ -25,7 +27,9 @@ use std::sync::Arc;
 use crate::api::Repeats;
 use crate::app::App;
 
+pub(crate) use hand::Hand;
 pub(crate) use refused::Refused;
+pub(crate) use sight::Sight;
 
 pub(crate) type Done<T> = Result<T, Refused>;
 

@@ -12,7 +12,7 @@ use wire::api::{Action, FieldDiff, PlanItem};
 use wire::{Code, Fault, JobBody, Time};
 
 use super::refused::trigger_fault;
-use super::{chain, jobs};
+use super::{Sight, chain, jobs};
 
 /// A page of jobs at a time, where all must be seen.
 const PAGE: usize = 1_000;
@@ -39,13 +39,14 @@ pub(super) struct Plan {
 /// All faults at once, those found before among them, or the whole plan.
 pub(super) fn make(
     reads: &dyn Reads,
-    tenant: TenantId,
+    edits: &Sight,
     bodies: Vec<JobBody>,
     mut faults: Vec<Fault>,
     prune: Option<Option<String>>,
     now: Timestamp,
     by: Instant,
 ) -> Result<Result<Plan, Vec<Fault>>, StoreError> {
+    let tenant = edits.tenant;
     let unreadable = |fault: &Fault| [Code::BadText, Code::BadShape].iter().any(|code| fault.code == code.as_str());
     // A leader that seems to be missing may be the job that could not be read.
     if !faults.iter().any(unreadable) {
@@ -57,7 +58,7 @@ pub(super) fn make(
         return Ok(Err(faults));
     }
     let deletions = match prune {
-        Some(folder) => others(reads, tenant, &bodies, folder, by)?,
+        Some(folder) => others(reads, edits, &bodies, folder, by)?,
         None => Vec::new(),
     };
     let wishes: Result<Vec<Wish>, StoreError> = bodies.into_iter().map(|body| wish(reads, tenant, body, by)).collect();
@@ -164,16 +165,17 @@ fn leads_elsewhere(
     Ok(wanted != kept.rule.trigger.follows.iter().map(|follow| follow.job).collect())
 }
 
-/// Jobs that are not among these, in the folder or anywhere.
+/// Jobs that are not among these, in the folder or anywhere within reach.
 fn others(
     reads: &dyn Reads,
-    tenant: TenantId,
+    edits: &Sight,
     bodies: &[JobBody],
     folder: Option<String>,
     by: Instant,
 ) -> Result<Vec<JobRecord>, StoreError> {
     let kept: BTreeSet<&str> = bodies.iter().map(|body| body.job.as_str()).collect();
-    let mut filter = JobFilter { tenant: Some(tenant), folder, limit: PAGE, ..JobFilter::default() };
+    let mut filter =
+        JobFilter { tenant: Some(edits.tenant), within: edits.within(), folder, limit: PAGE, ..JobFilter::default() };
     let mut others = BTreeMap::new();
     loop {
         let page = reads.jobs(&filter, by)?;

@@ -1,19 +1,19 @@
 //! Which times a trigger names, exactly as they will happen.
 
 use engine::Compiled;
-use model::{JobMode, Span, TenantId, Timestamp, When};
+use model::{JobMode, Span, Timestamp, When};
 use wire::api::{FireView, NextQuery, PreviewBody, PreviewView};
 use wire::{Code, Fault, Problem, Time};
 
 use super::refused::trigger_fault;
-use super::{Desk, Done, jobs};
+use super::{Desk, Done, Sight, jobs};
 
 const FIRES: u32 = 5;
 const FIRES_MAX: u32 = 1_000;
 
 impl Desk {
-    pub(crate) async fn next_fires(&self, tenant: TenantId, name: &str, query: NextQuery) -> Done<PreviewView> {
-        let job = self.job(tenant, name).await?;
+    pub(crate) async fn next_fires(&self, sight: &Sight, name: &str, query: NextQuery) -> Done<PreviewView> {
+        let job = self.job(sight, name).await?;
         let count = count(query.n, "n", Code::BadQuery)?;
         let from = query.from.map_or_else(|| self.clock.now(), Timestamp::from);
         let record = job.clone();

@@ -3,25 +3,25 @@
 use axum::body::Bytes;
 use axum::http::{HeaderMap, Method};
 use engine::Command;
-use model::{Actor, Instance, InstanceId, JobMode, State, TenantId};
+use model::{Actor, Instance, InstanceId, JobMode, State};
 use store::read::InstanceFilter;
 use wire::api::{InstanceView, RefusedView, ReplayBody, ReplayView};
 use wire::{Code, Fault, Problem};
 
-use super::{Desk, Done, jobs};
+use super::{Desk, Done, Sight, jobs};
 
 const REPLAY: u32 = 100;
 const REPLAY_MAX: u32 = 500;
 
 impl Desk {
-    pub(crate) async fn rerun(&self, id: InstanceId, by: Actor) -> Done<InstanceView> {
-        self.run_again(id, None, by).await?;
-        self.show_instance(id).await
+    pub(crate) async fn rerun(&self, sight: &Sight, id: InstanceId, by: Actor) -> Done<InstanceView> {
+        self.run_again(sight, id, None, by).await?;
+        self.show_instance(sight, id).await
     }
 
     pub(crate) async fn replay(
         &self,
-        tenant: TenantId,
+        sight: &Sight,
         body: ReplayBody,
         by: Actor,
         headers: &HeaderMap,
@@ -34,12 +34,13 @@ impl Desk {
             }
         };
         let job = match &body.job {
-            Some(name) => Some(self.job(tenant, name).await?.id),
+            Some(name) => Some(self.job(sight, name).await?.id),
             None => None,
         };
         let ids: Vec<InstanceId> = if body.ids.is_empty() {
             let filter = InstanceFilter {
-                tenant: Some(tenant),
+                tenant: Some(sight.tenant),
+                within: sight.within(),
                 job,
                 states: vec![State::Dead],
                 from: body.from.map(Into::into),
@@ -55,7 +56,7 @@ impl Desk {
         };
         let mut view = ReplayView::default();
         for id in ids {
-            match self.replay_one(id, &Fits { job, body: &body }, by.clone(), headers).await {
+            match self.replay_one(sight, id, &Fits { job, body: &body }, by.clone(), headers).await {
                 Ok(()) => view.replayed.push(id.0),
                 Err(refused) => view.refused.push(RefusedView { id: id.0, why: refused.0.detail.clone() }),
             }
@@ -64,13 +65,20 @@ impl Desk {
     }
 
     /// At its owner, which must see that the row is still what it was.
-    async fn replay_one(&self, id: InstanceId, fits: &Fits<'_>, by: Actor, headers: &HeaderMap) -> Done<()> {
+    async fn replay_one(
+        &self,
+        sight: &Sight,
+        id: InstanceId,
+        fits: &Fits<'_>,
+        by: Actor,
+        headers: &HeaderMap,
+    ) -> Done<()> {
         let shard = self.shards.of_instance(id).await?;
         let owner = self.peers.as_ref().filter(|_| self.shards.handle(shard).is_none());
         let Some((peers, owner)) = owner.and_then(|peers| Some((peers, peers.owner(shard)?))) else {
-            return self.run_again(id, Some(fits), by).await;
+            return self.run_again(sight, id, Some(fits), by).await;
         };
-        fits.check(&self.instance(id).await?)?;
+        fits.check(&self.instance(sight, id).await?)?;
         let path = wire::routes::INSTANCE_RERUN.at(&[&id.to_string()]);
         let mut headers = headers.clone();
         headers.remove("idempotency-key");
@@ -84,10 +92,10 @@ impl Desk {
         Err(told.unwrap_or_else(|_| Problem::new(Code::NotOwner, "its owner is changing; try again")).into())
     }
 
-    async fn run_again(&self, id: InstanceId, fits: Option<&Fits<'_>>, by: Actor) -> Done<()> {
+    async fn run_again(&self, sight: &Sight, id: InstanceId, fits: Option<&Fits<'_>>, by: Actor) -> Done<()> {
         // The row as it was read must be the row that is opened again.
         let _past = self.past.lock().await;
-        let instance = self.instance(id).await?;
+        let instance = self.instance(sight, id).await?;
         if let Some(fits) = fits {
             fits.check(&instance)?;
         }

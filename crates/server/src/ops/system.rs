@@ -15,7 +15,7 @@ use wire::api::{
 };
 use wire::{Code, Fault, Length, Problem};
 
-use super::{Desk, Done, instances, jobs};
+use super::{Desk, Done, Sight, instances, jobs};
 use crate::shard::Progress;
 use crate::verify::{self, Window};
 
@@ -83,15 +83,19 @@ impl Desk {
         }
     }
 
-    pub(crate) async fn stats(&self, tenant: TenantId, query: StatsQuery) -> Done<StatsView> {
+    pub(crate) async fn stats(&self, sight: &Sight, query: StatsQuery) -> Done<StatsView> {
+        let tenant = sight.whole()?;
         let now = self.clock.now();
         let to = query.to.map_or(now, Timestamp::from);
         let from = query.from.map_or(to - Span::DAY, Timestamp::from);
         let known = self.shards.running().iter().map(|(_, handle)| handle.progress.census.lock().jobs).sum();
         let (counts, jobs) = self
-            .read(move |reads, by| Ok((reads.counts(from, to, by)?, count_jobs(reads, tenant, known, by)?)))
+            .read(move |reads, by| {
+                Ok((reads.counts(Some(tenant), from, to, by)?, count_jobs(reads, tenant, known, by)?))
+            })
             .await?;
-        let agents = self.everybody();
+        let mut agents = self.everybody();
+        agents.retain(|agent| sight.shows_agent(agent));
         let is_online = |id| self.switchboard.presence(id).is_some() || self.executors.is_there(id);
         let online = agents.iter().filter(|agent| is_online(agent.id)).count();
         Ok(StatsView {
@@ -122,7 +126,8 @@ impl Desk {
         Ok(Page::whole(views.await?))
     }
 
-    pub(crate) async fn verify(&self, tenant: TenantId, query: VerifyQuery) -> Done<VerifyView> {
+    /// Of the whole installation, or of what the caller sees.
+    pub(crate) async fn verify(&self, sight: &Sight, everything: bool, query: VerifyQuery) -> Done<VerifyView> {
         let now = self.clock.now();
         let to = query.to.map_or(now, Timestamp::from).min(now);
         let from = query.from.map_or(to - Span::HOUR, Timestamp::from);
@@ -130,10 +135,11 @@ impl Desk {
             return Err(Fault::new(Code::BadQuery, "from", "it lies after `to`, or in the future").alone().into());
         }
         let job = match &query.job {
-            Some(name) => Some(self.job_past_or_present(tenant, name).await?),
+            Some(name) => Some(self.job_past_or_present(sight, name).await?),
             None => None,
         };
-        let window = Window { from, to, job, now, shards: self.shards.count() };
+        let tenant = if everything || job.is_some() { None } else { Some(sight.whole()?) };
+        let window = Window { from, to, tenant, job, now, shards: self.shards.count() };
         let reads = Arc::clone(&self.reads);
         let by = Instant::now() + VERIFY_WITHIN;
         // Dropped with this call: a caller who has gone needs no answer.

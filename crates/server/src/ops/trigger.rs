@@ -2,27 +2,27 @@
 
 use engine::input::Triggering;
 use engine::{Command, Reply};
-use model::{
-    Actor, AgentId, AgentRecord, Cause, ContentId, Instance, InstanceId, JobRecord, Span, Targets, TenantId, Timestamp,
-};
+use model::{Actor, AgentId, AgentRecord, Cause, ContentId, Instance, InstanceId, JobRecord, Span, Targets, Timestamp};
 use wire::api::{InstanceView, TriggerBody};
 use wire::job::check::PARAMS_MAX;
 use wire::xxl::Address;
 use wire::{Code, Fault, Problem, Time};
 
-use super::{Desk, Done};
+use super::{Desk, Done, Sight};
 
 impl Desk {
     /// Answered when the instance is on disk. The same key gives the same instance, whatever happened in between.
     pub(crate) async fn trigger(
         &self,
-        tenant: TenantId,
+        sight: &Sight,
         name: &str,
         body: TriggerBody,
         key: Option<String>,
         by: Actor,
     ) -> Done<InstanceView> {
-        let job = self.job(tenant, name).await?;
+        let job = self.job(sight, name).await?;
+        // Who may start it may see what they started.
+        let made_there = Sight::of_tenant(job.tenant);
         let params = self.keep_params(&body).await?;
         let on = match &body.on {
             Some(name) => Some(self.target(&job, name).await?),
@@ -38,7 +38,7 @@ impl Desk {
         if let Some(planned) = planned
             && let Some(made) = self.look_at_past(&job, planned, &asked, &by).await?
         {
-            return self.show_instance(made).await;
+            return self.show_instance(&made_there, made).await;
         }
         let reply = self.shards.ask(by.clone(), Command::Trigger(Box::new(asked.clone()))).await?;
         let id = match reply {
@@ -50,7 +50,7 @@ impl Desk {
             Reply::Repeated { id, .. } => self.repeated(&job, asked, id, by).await?,
             other => return Err(Problem::new(Code::Internal, format!("an unexpected reply: {other:?}")).into()),
         };
-        self.show_row(id).await
+        self.show_row(&made_there, id).await
     }
 
     /// The agent of this name, or the executor of this address. Nobody else is ever called.

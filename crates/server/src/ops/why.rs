@@ -2,14 +2,14 @@
 
 use engine::input::Subject;
 use engine::{Command, Reply, WhyReply};
-use model::{Actor, AgentId, InstanceId, JobRecord, TenantId, Why};
+use model::{Actor, AgentId, InstanceId, JobRecord, Why};
 use wire::api::{InstanceView, ReasonView, StateWord, UncertainView, WhyView};
 
-use super::{Desk, Done, instances, jobs};
+use super::{Desk, Done, Sight, instances, jobs};
 
 impl Desk {
-    pub(crate) async fn why_job(&self, tenant: TenantId, name: &str) -> Done<WhyView> {
-        let job = self.job(tenant, name).await?;
+    pub(crate) async fn why_job(&self, sight: &Sight, name: &str) -> Done<WhyView> {
+        let job = self.job(sight, name).await?;
         let reply = self.ask_why(Subject::Job(job.id)).await?;
         let mut reasons: Vec<ReasonView> = reply.why.iter().map(|why| self.reason(why)).collect();
         reasons.extend(self.lost_leader(&job).await?);
@@ -42,8 +42,8 @@ impl Desk {
         Ok(lost.await?.map(gone))
     }
 
-    pub(crate) async fn why_instance(&self, id: InstanceId) -> Done<WhyView> {
-        let shown = self.show_instance(id).await?;
+    pub(crate) async fn why_instance(&self, sight: &Sight, id: InstanceId) -> Done<WhyView> {
+        let shown = self.show_instance(sight, id).await?;
         if shown.state.is_open()
             && let Ok(reply) = self.ask_why(Subject::Instance(id)).await
         {
@@ -60,7 +60,7 @@ impl Desk {
             });
         }
         // It may have ended while we asked.
-        let shown = if shown.state.is_open() { self.show_instance(id).await? } else { shown };
+        let shown = if shown.state.is_open() { self.show_instance(sight, id).await? } else { shown };
         let reasons = vec![ended(&shown)];
         Ok(WhyView { job: shown.job, instance: Some(id.0), state: Some(shown.state), reasons, next: None })
     }

@@ -13,7 +13,7 @@ use crate::world::World;
 
 fn look(data: &Path, from: Timestamp, to: Timestamp) -> VerifyView {
     let store = SqliteStore::open(data, &Options::default()).unwrap();
-    let window = Window { from, to, job: None, now: to, shards: 1 };
+    let window = Window { from, to, tenant: None, job: None, now: to, shards: 1 };
     verify(&store.reads().unwrap(), &window, Instant::now() + Duration::from_secs(60), &|| true).unwrap()
 }
 

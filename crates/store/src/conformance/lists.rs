@@ -1,6 +1,7 @@
 //! Lists and windows, as people page through them.
 
 use engine::change::Change;
+use model::rights::Place;
 use model::{
     Cause, Ending, Failure, Instance, InstanceId, JobId, JobMode, Part, SkipReason, State, TenantId, Timestamp,
 };
@@ -157,6 +158,71 @@ pub fn jobs_are_listed_by_name(bed: &impl Bed) {
     assert!(list(JobFilter { tenant: Some(TenantId(2)), ..Default::default() }).is_empty());
 }
 
+/// Rights may be about some folders or labels: every list has exactly what lies in them.
+pub fn lists_have_what_lies_in_the_places_they_are_bound_to(bed: &impl Bed) {
+    let mut w = World::new(bed);
+    let label = |key: &str, value: &str| (key.to_owned(), value.to_owned());
+    let mut jobs = Vec::new();
+    for (folder, labels) in [
+        ("ops", vec![]),
+        ("ops/db", vec![label("team", "data")]),
+        ("ops-2", vec![label("team", "data"), label("env", "prod")]),
+        ("", vec![label("team", "web"), label("it's", "a \"quote\"")]),
+    ] {
+        let mut job = w.job(&format!("j{}", jobs.len()));
+        job.folder = folder.into();
+        job.labels = labels.into_iter().collect();
+        job.since = at(1);
+        w.commit([Change::JobPut(Box::new(job.clone()))]);
+        for n in 0..6 {
+            let created = w.creation(&job, at(86_400 * (n % 2) + 10 * n + jobs.len() as i64));
+            let end = ended(created.row, Ending::Failed(Failure::Exit));
+            w.commit([Change::Created(created)]);
+            if n % 3 == 0 {
+                w.commit([end]);
+            }
+        }
+        assert_eq!(w.reads.job(job.id, soon()).unwrap().as_ref(), Some(&job));
+        jobs.push(job);
+    }
+    let place = |folder: Option<&str>, labels: &[(&str, &str)]| Place {
+        folder: folder.map(Into::into),
+        labels: labels.iter().map(|(key, value)| label(key, value)).collect(),
+    };
+    let data = [("team", "data")];
+    for within in [
+        vec![],
+        vec![place(Some("ops"), &[])],
+        vec![place(Some("ops/db"), &[])],
+        vec![place(None, &data)],
+        vec![place(Some("ops"), &data)],
+        vec![place(None, &[("team", "data"), ("env", "prod")]), place(None, &[("it's", "a \"quote\"")])],
+        vec![place(Some(""), &[])],
+        vec![place(Some("%' or 1=1 --"), &[])],
+    ] {
+        let covered = |job: &JobId| {
+            let job = jobs.iter().find(|one| one.id == *job).unwrap();
+            within.iter().any(|place| place.covers(&job.folder, &job.labels))
+        };
+        let filter = JobFilter { within: Some(within.clone()), limit: 9, ..Default::default() };
+        let listed: Vec<JobId> = w.reads.jobs(&filter, soon()).unwrap().iter().map(|job| job.id).collect();
+        let expected: Vec<JobId> = jobs.iter().map(|job| job.id).filter(covered).collect();
+        assert_eq!(listed, expected, "jobs in {within:?}");
+        for states in [vec![], vec![State::Failed], vec![State::Scheduled]] {
+            let everything = InstanceFilter { states: states.clone(), ..Default::default() };
+            let mut all = pages(&w, &everything, 100);
+            all.retain(|instance| covered(&instance.job));
+            let bound = InstanceFilter { within: Some(within.clone()), ..everything };
+            assert_eq!(ids(&pages(&w, &bound, 4)), ids(&all), "{states:?} in {within:?}");
+        }
+    }
+    let gone = &jobs[1];
+    w.commit([Change::JobRemoved { job: gone.id, tenant: gone.tenant, at: at(2), by: ann() }]);
+    assert_eq!(w.reads.job(gone.id, soon()).unwrap(), None);
+    let past = w.reads.job_past_or_present(gone.id, soon()).unwrap().unwrap();
+    assert_eq!((past.folder, past.labels), (gone.folder.clone(), gone.labels.clone()));
+}
+
 pub fn the_ledger_is_read_by_windows(bed: &impl Bed) {
     let mut w = World::new(bed);
     let (a, b) = (w.job("a"), w.job("b"));
@@ -183,11 +249,19 @@ pub fn the_ledger_is_read_by_windows(bed: &impl Bed) {
 pub fn counts_agree_with_the_list(bed: &impl Bed) {
     let (w, all, _) = history(bed);
     for (from, to) in [(at(0), at(86_400 * 9)), (at(3), at(86_400 + 10)), (at(86_400 * 2), at(86_400 * 2 + 105))] {
-        for (state, count) in w.reads.counts(from, to, soon()).unwrap() {
+        for (state, count) in w.reads.counts(None, from, to, soon()).unwrap() {
             let listed = all.iter().filter(|i| i.state == state && i.planned >= from && i.planned < to).count();
             assert_eq!(count, listed as u64, "{state}");
         }
-        let total: u64 = w.reads.counts(from, to, soon()).unwrap().iter().map(|(_, count)| count).sum();
+        let of = |tenant: i64| -> u64 {
+            w.reads.counts(Some(TenantId(tenant)), from, to, soon()).unwrap().iter().map(|(_, count)| count).sum()
+        };
+        let listed = |tenant: i64| {
+            let inside = |i: &&Instance| i.tenant.0 == tenant && i.planned >= from && i.planned < to;
+            all.iter().filter(inside).count() as u64
+        };
+        assert_eq!([of(1), of(2), of(3)], [listed(1), listed(2), 0], "each tenant's own");
+        let total: u64 = w.reads.counts(None, from, to, soon()).unwrap().iter().map(|(_, count)| count).sum();
         assert_eq!(total, all.iter().filter(|i| i.planned >= from && i.planned < to).count() as u64);
     }
 }

@@ -94,6 +94,7 @@ macro_rules! conformance {
             filters_choose_what_they_say,
             children_are_listed_under_their_parent,
             jobs_are_listed_by_name,
+            lists_have_what_lies_in_the_places_they_are_bound_to,
             the_ledger_is_read_by_windows,
             counts_agree_with_the_list,
             retention_drops_old_days_and_keeps_what_is_open,

@@ -109,6 +109,7 @@ impl World {
             task: contents[1],
             source: contents[2],
             folder: "ops".into(),
+            labels: Default::default(),
             mode: JobMode::Enabled,
             since: T0,
             fired: 0,

@@ -4,6 +4,7 @@ use std::ops::Range;
 use std::time::Instant;
 
 use engine::change::Gap;
+use model::rights::Place;
 use model::{
     AgentRecord, AttemptId, ContentId, Ending, Instance, InstanceId, JobId, JobRecord, PoolRecord, ResourceName,
     ShardId, State, TenantId, TenantRecord, Timestamp, VersionId,
@@ -38,6 +39,10 @@ impl Reads for MemoryStore {
 
     fn job(&self, id: JobId, _by: Instant) -> Result<Option<JobRecord>, StoreError> {
         self.read(|state| state.jobs.get(&id).filter(|kept| kept.removed_at.is_none()).map(|kept| kept.record.clone()))
+    }
+
+    fn job_past_or_present(&self, id: JobId, _by: Instant) -> Result<Option<JobRecord>, StoreError> {
+        self.read(|state| state.jobs.get(&id).map(|kept| kept.record.clone()))
     }
 
     fn job_named(&self, tenant: TenantId, name: &str, _by: Instant) -> Result<Option<JobRecord>, StoreError> {
@@ -78,8 +83,15 @@ impl Reads for MemoryStore {
     fn instances(&self, filter: &InstanceFilter, _by: Instant) -> Result<Vec<Instance>, StoreError> {
         self.read(|state| {
             let all = state.instances.values().map(|kept| &kept.instance);
+            let in_places = |i: &Instance| match (&filter.within, state.jobs.get(&i.job)) {
+                (None, _) => true,
+                (Some(_), None) => false,
+                (Some(places), Some(kept)) => {
+                    places.iter().any(|place| place.covers(&kept.record.folder, &kept.record.labels))
+                }
+            };
             let mut found: Vec<_> =
-                all.filter(|i| wants_instance(filter, i) && !state.spoilt.contains(&i.id)).collect();
+                all.filter(|i| wants_instance(filter, i) && in_places(i) && !state.spoilt.contains(&i.id)).collect();
             found.sort_by_key(|i| std::cmp::Reverse((i.planned, i.id)));
             found.into_iter().take(filter.limit).cloned().collect()
         })
@@ -193,11 +205,18 @@ impl Reads for MemoryStore {
         })
     }
 
-    fn counts(&self, from: Timestamp, to: Timestamp, _by: Instant) -> Result<Vec<(State, u64)>, StoreError> {
+    fn counts(
+        &self,
+        tenant: Option<TenantId>,
+        from: Timestamp,
+        to: Timestamp,
+        _by: Instant,
+    ) -> Result<Vec<(State, u64)>, StoreError> {
         self.read(|state| {
             let mut counts = State::ALL.map(|state| (state, 0));
             let all = state.instances.values().map(|kept| &kept.instance);
-            for instance in all.filter(|i| i.planned >= from && i.planned < to && i.parent.is_none()) {
+            let wanted = |i: &&Instance| tenant.is_none_or(|tenant| tenant == i.tenant);
+            for instance in all.filter(wanted).filter(|i| i.planned >= from && i.planned < to && i.parent.is_none()) {
                 if let Some((_, count)) = counts.iter_mut().find(|(state, _)| *state == instance.state) {
                     *count += 1;
                 }
@@ -268,7 +287,9 @@ fn wants_job(filter: &JobFilter, job: &JobRecord) -> bool {
     let inside =
         |folder: &str| job.folder.strip_prefix(folder).is_some_and(|below| below.is_empty() || below.starts_with('/'));
     let part = filter.name.as_ref().map(|part| part.to_ascii_lowercase());
+    let in_places = |places: &Vec<Place>| places.iter().any(|place| place.covers(&job.folder, &job.labels));
     filter.tenant.is_none_or(|tenant| job.tenant == tenant)
+        && filter.within.as_ref().is_none_or(in_places)
         && folder.is_none_or(inside)
         && part.is_none_or(|part| job.name.to_ascii_lowercase().contains(&part))
         && filter.mode.is_none_or(|mode| job.mode == mode)

@@ -58,7 +58,7 @@ pub(crate) fn all() -> Vec<Table> {
         table(
             "job",
             "id shard tenant name:t version rule task source folder:t mode since fired changed_by:t removed_at
-             removed_by:t alias",
+             removed_by:t alias labels:t",
             &["id"],
         )
         .of_job("id"),

@@ -40,6 +40,7 @@ impl<'c> Applying<'c> {
             ints(jobs, |(_, j)| count(j.fired)),
             texts(jobs, |(_, j)| j.changed_by.as_str()),
             ints(jobs, |(_, j)| i64::from(j.alias)),
+            owned_texts(jobs, |(_, j)| json::labels(&j.labels)),
         ];
         let expects =
             Expects::Rows(jobs.len(), "its number belongs to a removed job, another tenant or another shard".into());

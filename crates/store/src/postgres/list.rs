@@ -59,7 +59,7 @@ async fn days(conn: &Conn, wanted: &Wanted) -> Result<Vec<i64>, Fault> {
 
 async fn of_job(conn: &Conn, job: i64, parent: Option<i64>, wanted: &Wanted) -> Result<Vec<Instance>, Fault> {
     let mut found = Vec::new();
-    let Wanted { top, from, tenant, states, limit } = wanted;
+    let Wanted { top, from, tenant, states, limit, .. } = wanted;
     for day in days(conn, wanted).await? {
         let left = (limit - found.len()) as i64;
         let text = on_day(sql::LIST_OF_JOB, day);
@@ -120,7 +120,19 @@ async fn of_blocks(conn: &Conn, day: i64, wanted: &Wanted) -> Result<Vec<Key>, F
         let numbers: Vec<i64> = blocks[at..].iter().take(group).map(|(no, _)| *no).collect();
         let limit = wanted.limit as i64;
         let rows = conn
-            .query(&text, &[&numbers, &floor, &wanted.top.0, &wanted.top.1, &wanted.tenant, &wanted.states, &limit])
+            .query(
+                &text,
+                &[
+                    &numbers,
+                    &floor,
+                    &wanted.top.0,
+                    &wanted.top.1,
+                    &wanted.tenant,
+                    &wanted.states,
+                    &limit,
+                    &wanted.within,
+                ],
+            )
             .await?;
         keys.extend(rows.iter().map(key));
         keep_newest(&mut keys, wanted.limit);
@@ -147,8 +159,10 @@ async fn of_open(conn: &Conn, day: i64, wanted: &Wanted) -> Result<Vec<Key>, Fau
     let mut keys = Vec::new();
     let limit = wanted.limit as i64;
     for (statement, first) in [(sql::LIST_OPEN, low_water(conn).await?), (sql::LIST_OPEN_LONG, day)] {
-        let Wanted { top, from, tenant, states, .. } = wanted;
-        let rows = conn.query(&on_day(statement, day), &[&first, from, &top.0, &top.1, tenant, states, &limit]).await?;
+        let Wanted { top, from, tenant, states, within, .. } = wanted;
+        let rows = conn
+            .query(&on_day(statement, day), &[&first, from, &top.0, &top.1, tenant, states, &limit, within])
+            .await?;
         keys.extend(rows.iter().map(key));
     }
     keep_newest(&mut keys, wanted.limit);

@@ -13,6 +13,7 @@ pub(super) const STEPS: &[&str] = &[
     include_str!("migrations/0004_tenants.sql"),
     include_str!("migrations/0005_audit.sql"),
     include_str!("migrations/0006_people.sql"),
+    include_str!("migrations/0007_labels.sql"),
 ];
 
 /// "Duly": held while a step is taken.

@@ -21,6 +21,7 @@ use super::row::{self, Unreadable, small};
 use super::{between, list, load, sql};
 use crate::block::BLOCK_BITS;
 use crate::code::{self, Code};
+use crate::json;
 use crate::read::{
     AttemptRecord, InstanceFilter, Interval, JobFilter, LedgerEntry, Letter, NoteFilter, NoteRecord, Orphan,
     QuarantineRecord, Reads, ResourceRecord, TicketRecord, VersionRecord,
@@ -35,15 +36,19 @@ impl Reads for PgReads {
         let folder = filter.folder.as_deref().filter(|folder| !folder.is_empty()).map(text_of);
         let part = filter.name.as_ref().map(|part| text_of(&part.to_ascii_lowercase()).into_owned());
         let (mode, tenant) = (filter.mode.map(Code::code), filter.tenant.map(|tenant| tenant.0));
-        let limit = filter.limit as i64;
+        let (limit, within) = (filter.limit as i64, filter.within.as_deref().map(json::places));
         self.with(by, async |conn: &Conn| {
-            let values: Values = &[&name, &id, &tenant, &folder, &part, &mode, &limit];
+            let values: Values = &[&name, &id, &tenant, &folder, &part, &mode, &limit, &within];
             readable(conn, sql::LIST_JOBS, values, row::job).await
         })
     }
 
     fn job(&self, id: JobId, by: Instant) -> Result<Option<JobRecord>, StoreError> {
         self.with(by, async |conn: &Conn| one_job(conn, "where id = $1 and removed_at is null", &[&id.0]).await)
+    }
+
+    fn job_past_or_present(&self, id: JobId, by: Instant) -> Result<Option<JobRecord>, StoreError> {
+        self.with(by, async |conn: &Conn| one_job(conn, "where id = $1", &[&id.0]).await)
     }
 
     fn job_named(&self, tenant: TenantId, name: &str, by: Instant) -> Result<Option<JobRecord>, StoreError> {
@@ -208,11 +213,17 @@ impl Reads for PgReads {
         self.with(by, async |conn: &Conn| readable(conn, text, &[&before, &job, &instance, &limit], row::note).await)
     }
 
-    fn counts(&self, from: Timestamp, to: Timestamp, by: Instant) -> Result<Vec<(State, u64)>, StoreError> {
+    fn counts(
+        &self,
+        tenant: Option<TenantId>,
+        from: Timestamp,
+        to: Timestamp,
+        by: Instant,
+    ) -> Result<Vec<(State, u64)>, StoreError> {
         self.with(by, async |conn: &Conn| {
             let mut counts = State::ALL.map(|state| (state, 0));
             for day in days_between(conn, from, to).await? {
-                count_day(conn, day, from, to, &mut counts).await?;
+                count_day(conn, day, tenant, (from, to), &mut counts).await?;
             }
             Ok(counts.into_iter().filter(|(_, count)| *count > 0).collect())
         })
@@ -298,8 +309,8 @@ async fn days_between(conn: &Conn, from: Timestamp, to: Timestamp) -> Result<Vec
 async fn count_day(
     conn: &Conn,
     day: i64,
-    from: Timestamp,
-    to: Timestamp,
+    tenant: Option<TenantId>,
+    (from, to): (Timestamp, Timestamp),
     counts: &mut [(State, u64)],
 ) -> Result<(), Fault> {
     let blocks = "select min(no), max(no) from block where day = $1 and planned_until >= $2 and planned_from < $3";
@@ -308,8 +319,9 @@ async fn count_day(
     else {
         return Ok(());
     };
+    let tenant = tenant.map(|tenant| tenant.0);
     let ids = (first << BLOCK_BITS, (last + 1) << BLOCK_BITS);
-    for row in conn.query(&on_day(sql::STATES, day), &[&ids.0, &ids.1, &from.0, &to.0]).await? {
+    for row in conn.query(&on_day(sql::STATES, day), &[&ids.0, &ids.1, &from.0, &to.0, &tenant]).await? {
         let state = State::decode(small(&row, 0));
         if let Some((_, count)) = counts.iter_mut().find(|(one, _)| Some(*one) == state) {
             *count += row.get::<_, i64>(1) as u64;

@@ -98,6 +98,7 @@ pub(super) fn job(row: &Row) -> Result<JobRecord, Unreadable> {
             fired: get::<i64>(row, "fired")?.max(0) as u64,
             changed_by: get(row, "changed_by")?,
             alias: get(row, "alias")?,
+            labels: json::read_map(&get::<String>(row, "labels")?).ok_or("its labels cannot be read")?,
         })
     };
     let id = get(row, "id").ok().map(JobId);
@@ -105,7 +106,7 @@ pub(super) fn job(row: &Row) -> Result<JobRecord, Unreadable> {
 }
 
 pub(super) const JOB_COLUMNS: &str =
-    "id, tenant, name, version, rule, task, source, folder, mode, since, fired, changed_by, alias";
+    "id, tenant, name, version, rule, task, source, folder, mode, since, fired, changed_by, alias, labels";
 
 /// `select id, job, rule, task, source from job_version`
 pub(super) fn version(row: &Row) -> StoredVersion {

@@ -53,6 +53,7 @@ impl Applying<'_> {
             count(job.fired),
             job.changed_by,
             job.alias,
+            json::labels(&job.labels),
         ])?;
         expect(rows, || "its number belongs to a removed job, another tenant or another shard".into())?;
         if let Some(old) = old_name.filter(|old| *old != job.name) {

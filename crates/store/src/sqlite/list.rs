@@ -112,7 +112,17 @@ fn of_blocks(conn: &Connection, day: i64, wanted: &Wanted) -> Result<Vec<Key>, S
             break;
         }
         let (ids, top, limit) = (no << BLOCK_BITS, wanted.top, wanted.limit as i64);
-        let values = params![ids, ids + (1 << BLOCK_BITS), floor, top.0, top.1, wanted.tenant, wanted.states, limit];
+        let values = params![
+            ids,
+            ids + (1 << BLOCK_BITS),
+            floor,
+            top.0,
+            top.1,
+            wanted.tenant,
+            wanted.states,
+            limit,
+            wanted.within
+        ];
         keys.extend(select.query_map(values, key)?.collect::<Result<Vec<_>, _>>()?);
         keep_newest(&mut keys, wanted.limit);
     }
@@ -139,7 +149,7 @@ fn of_open(conn: &Connection, day: i64, wanted: &Wanted) -> Result<Vec<Key>, Sto
     for (statement, first) in [(sql::LIST_OPEN, low_water(conn)?), (sql::LIST_OPEN_LONG, day)] {
         let mut select = conn.prepare_cached(&on_day(statement, day))?;
         let (top, limit) = (wanted.top, wanted.limit as i64);
-        let values = params![first, wanted.from, top.0, top.1, wanted.tenant, wanted.states, limit];
+        let values = params![first, wanted.from, top.0, top.1, wanted.tenant, wanted.states, limit, wanted.within];
         keys.extend(select.query_map(values, key)?.collect::<Result<Vec<_>, _>>()?);
     }
     keep_newest(&mut keys, wanted.limit);

@@ -16,6 +16,7 @@ use super::row::{self, Unreadable};
 use super::{between, list, sql, ticket};
 use crate::block::BLOCK_BITS;
 use crate::code::{self, Code};
+use crate::json;
 use crate::read::{
     AttemptRecord, InstanceFilter, Interval, JobFilter, LedgerEntry, Letter, NoteFilter, NoteRecord, Orphan,
     QuarantineRecord, Reads, ResourceRecord, TicketRecord, VersionRecord,
@@ -30,13 +31,18 @@ impl Reads for SqliteReads {
             let part = filter.name.as_ref().map(|part| part.to_ascii_lowercase());
             let mode = filter.mode.map(Code::code);
             let tenant = filter.tenant.map(|tenant| tenant.0);
-            let values = params![name, id, tenant, folder, part, mode, filter.limit as i64];
+            let within = filter.within.as_deref().map(json::places);
+            let values = params![name, id, tenant, folder, part, mode, filter.limit as i64, within];
             readable(conn, sql::body(sql::LIST_JOBS), values, row::job)
         })
     }
 
     fn job(&self, id: JobId, by: Instant) -> Result<Option<JobRecord>, StoreError> {
         self.with(by, |conn| one_job(conn, "where id = ?1 and removed_at is null", params![id.0]))
+    }
+
+    fn job_past_or_present(&self, id: JobId, by: Instant) -> Result<Option<JobRecord>, StoreError> {
+        self.with(by, |conn| one_job(conn, "where id = ?1", params![id.0]))
     }
 
     fn job_named(&self, tenant: TenantId, name: &str, by: Instant) -> Result<Option<JobRecord>, StoreError> {
@@ -248,11 +254,17 @@ impl Reads for SqliteReads {
         })
     }
 
-    fn counts(&self, from: Timestamp, to: Timestamp, by: Instant) -> Result<Vec<(State, u64)>, StoreError> {
+    fn counts(
+        &self,
+        tenant: Option<TenantId>,
+        from: Timestamp,
+        to: Timestamp,
+        by: Instant,
+    ) -> Result<Vec<(State, u64)>, StoreError> {
         self.with(by, |conn| {
             let mut counts = State::ALL.map(|state| (state, 0));
             for day in days_between(conn, from, to)? {
-                count_day(conn, day, from, to, &mut counts)?;
+                count_day(conn, day, tenant, (from, to), &mut counts)?;
             }
             Ok(counts.into_iter().filter(|(_, count)| *count > 0).collect())
         })
@@ -358,8 +370,8 @@ fn days_between(conn: &Connection, from: Timestamp, to: Timestamp) -> rusqlite::
 fn count_day(
     conn: &Connection,
     day: i64,
-    from: Timestamp,
-    to: Timestamp,
+    tenant: Option<TenantId>,
+    (from, to): (Timestamp, Timestamp),
     counts: &mut [(State, u64)],
 ) -> Result<(), StoreError> {
     let mut blocks = conn.prepare_cached(
@@ -369,7 +381,13 @@ fn count_day(
         blocks.query_row([day, from.0, to.0], |row| Ok((row.get(0)?, row.get(1)?)))?;
     let (Some(first), Some(last)) = range else { return Ok(()) };
     let mut select = conn.prepare_cached(&on_day(sql::STATES, day))?;
-    let mut rows = select.query([first << BLOCK_BITS, (last + 1) << BLOCK_BITS, from.0, to.0])?;
+    let mut rows = select.query(params![
+        first << BLOCK_BITS,
+        (last + 1) << BLOCK_BITS,
+        from.0,
+        to.0,
+        tenant.map(|tenant| tenant.0)
+    ])?;
     while let Some(row) = rows.next()? {
         let state = State::decode(row.get(0)?);
         if let Some((_, count)) = counts.iter_mut().find(|(one, _)| Some(*one) == state) {

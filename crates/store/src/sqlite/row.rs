@@ -94,6 +94,7 @@ pub(super) fn job(row: &Row) -> Result<JobRecord, Unreadable> {
             fired: get::<i64>(row, 10)?.max(0) as u64,
             changed_by: get(row, 11)?,
             alias: get(row, 12)?,
+            labels: json::read_map(&get::<String>(row, 13)?).ok_or("its labels cannot be read")?,
         })
     };
     let id = row.get(0).ok().map(JobId);
@@ -101,7 +102,7 @@ pub(super) fn job(row: &Row) -> Result<JobRecord, Unreadable> {
 }
 
 pub(super) const JOB_COLUMNS: &str =
-    "id, tenant, name, version, rule, task, source, folder, mode, since, fired, changed_by, alias";
+    "id, tenant, name, version, rule, task, source, folder, mode, since, fired, changed_by, alias, labels";
 
 /// `select id, job, rule, task, source from job_version`
 pub(super) fn version(row: &Row) -> rusqlite::Result<StoredVersion> {

@@ -18,6 +18,16 @@ form! {
 const TEXT_MAX: usize = 64 << 10;
 
 impl JobBody {
+    /// Says itself what is run, rather than naming something that is there already.
+    pub fn brings_code(&self) -> bool {
+        let scripts = [&self.sh, &self.python, &self.node, &self.php, &self.powershell];
+        let sent = self.executor.as_ref().is_some_and(|form| match form {
+            ExecutorForm::Short(_) => false,
+            ExecutorForm::Long(task) => task.glue.is_some(),
+        });
+        self.command.is_some() || sent || scripts.into_iter().any(Option::is_some)
+    }
+
     pub(super) fn read_executor(&self, form: &ExecutorForm, faults: &mut Faults) -> TaskKind {
         let task = match form {
             ExecutorForm::Short(handler) => ExecutorTask { handler: handler.clone(), ..ExecutorTask::default() },

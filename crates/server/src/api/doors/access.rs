@@ -55,8 +55,8 @@ fn cookie(value: &str, seconds: u32, headers: &HeaderMap) -> String {
     format!("{COOKIE}={value}; Path=/; HttpOnly; SameSite=Strict; Max-Age={seconds}{secure}")
 }
 
-pub(crate) async fn tokens(_: Caller<TokenList>, State(desk): State<Desk>) -> Answer<Page<TokenView>> {
-    Ok(Json(desk.list_tokens().await?))
+pub(crate) async fn tokens(who: Caller<TokenList>, State(desk): State<Desk>) -> Answer<Page<TokenView>> {
+    Ok(Json(desk.list_tokens(&who.actor().0).await?))
 }
 
 pub(crate) async fn create_token(
@@ -67,13 +67,13 @@ pub(crate) async fn create_token(
     Ok(created(desk.create_token(body, who.actor()).await?))
 }
 
-pub(crate) async fn revoke_token(_: Caller<TokenRevoke>, State(desk): State<Desk>, Named(id): Named<i64>) -> Nothing {
-    desk.revoke_token(id).await?;
+pub(crate) async fn revoke_token(who: Caller<TokenRevoke>, State(desk): State<Desk>, Named(id): Named<i64>) -> Nothing {
+    desk.revoke_token(id, &who.actor().0).await?;
     Ok(StatusCode::NO_CONTENT)
 }
 
-pub(crate) async fn xxl_tokens(_: Caller<XxlTokenList>, State(desk): State<Desk>) -> Answer<Page<XxlTokenView>> {
-    Ok(Json(desk.list_xxl_tokens().await?))
+pub(crate) async fn xxl_tokens(who: Caller<XxlTokenList>, State(desk): State<Desk>) -> Answer<Page<XxlTokenView>> {
+    Ok(Json(desk.list_xxl_tokens(who.tenant()).await?))
 }
 
 pub(crate) async fn create_xxl_token(
@@ -85,10 +85,10 @@ pub(crate) async fn create_xxl_token(
 }
 
 pub(crate) async fn revoke_xxl_token(
-    _: Caller<XxlTokenRevoke>,
+    who: Caller<XxlTokenRevoke>,
     State(desk): State<Desk>,
     Named(id): Named<i64>,
 ) -> Nothing {
-    desk.revoke_xxl_token(id).await?;
+    desk.revoke_xxl_token(who.tenant(), id).await?;
     Ok(StatusCode::NO_CONTENT)
 }

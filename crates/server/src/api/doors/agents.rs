@@ -49,23 +49,23 @@ pub(crate) async fn put_resource(
 }
 
 pub(crate) async fn list(who: Caller<AgentList>, State(desk): State<Desk>) -> Answer<Page<AgentView>> {
-    Ok(Json(desk.list_agents(who.tenant())))
+    Ok(Json(desk.list_agents(who.sight())))
 }
 
-pub(crate) async fn show(_: Caller<AgentShow>, State(desk): State<Desk>, Named(id): Id) -> Answer<AgentView> {
-    Ok(Json(desk.show_agent(AgentId(id))?))
+pub(crate) async fn show(who: Caller<AgentShow>, State(desk): State<Desk>, Named(id): Id) -> Answer<AgentView> {
+    Ok(Json(desk.show_agent(who.sight(), AgentId(id))?))
 }
 
 pub(crate) async fn drain(who: Caller<AgentDrain>, State(desk): State<Desk>, Named(id): Id) -> Answer<AgentView> {
-    Ok(Json(desk.set_drained(AgentId(id), true, who.actor()).await?))
+    Ok(Json(desk.set_drained(who.sight(), AgentId(id), true, who.actor()).await?))
 }
 
 pub(crate) async fn undrain(who: Caller<AgentUndrain>, State(desk): State<Desk>, Named(id): Id) -> Answer<AgentView> {
-    Ok(Json(desk.set_drained(AgentId(id), false, who.actor()).await?))
+    Ok(Json(desk.set_drained(who.sight(), AgentId(id), false, who.actor()).await?))
 }
 
 pub(crate) async fn remove(who: Caller<AgentRemove>, State(desk): State<Desk>, Named(id): Id) -> Nothing {
-    desk.remove_agent(AgentId(id), who.actor()).await?;
+    desk.remove_agent(who.sight(), AgentId(id), who.actor()).await?;
     Ok(StatusCode::NO_CONTENT)
 }
 

@@ -19,19 +19,19 @@ pub(crate) async fn list(
     State(desk): State<Desk>,
     Query(query): Query<InstanceQuery>,
 ) -> Answer<Page<InstanceView>> {
-    Ok(Json(desk.list_instances(who.tenant(), query).await?))
+    Ok(Json(desk.list_instances(who.sight(), query).await?))
 }
 
-pub(crate) async fn show(_: Caller<InstanceShow>, State(desk): State<Desk>, Named(id): Id) -> Answer<InstanceView> {
-    Ok(Json(desk.show_instance(InstanceId(id)).await?))
+pub(crate) async fn show(who: Caller<InstanceShow>, State(desk): State<Desk>, Named(id): Id) -> Answer<InstanceView> {
+    Ok(Json(desk.show_instance(who.sight(), InstanceId(id)).await?))
 }
 
 pub(crate) async fn stop(who: Caller<InstanceStop>, State(desk): State<Desk>, Named(id): Id) -> Answer<InstanceView> {
-    Ok(Json(desk.stop(InstanceId(id), who.actor()).await?))
+    Ok(Json(desk.stop(who.sight(), InstanceId(id), who.actor()).await?))
 }
 
 pub(crate) async fn rerun(who: Caller<InstanceRerun>, State(desk): State<Desk>, Named(id): Id) -> Answer<InstanceView> {
-    Ok(Json(desk.rerun(InstanceId(id), who.actor()).await?))
+    Ok(Json(desk.rerun(who.sight(), InstanceId(id), who.actor()).await?))
 }
 
 pub(crate) async fn resolve(
@@ -40,7 +40,7 @@ pub(crate) async fn resolve(
     Named(id): Id,
     Body(body): Body<ResolveBody>,
 ) -> Answer<InstanceView> {
-    Ok(Json(desk.resolve(InstanceId(id), body, who.actor()).await?))
+    Ok(Json(desk.resolve(who.sight(), InstanceId(id), body, who.actor()).await?))
 }
 
 pub(crate) async fn replay(
@@ -49,17 +49,17 @@ pub(crate) async fn replay(
     headers: HeaderMap,
     Body(body): Body<ReplayBody>,
 ) -> Answer<ReplayView> {
-    Ok(Json(desk.replay(who.tenant(), body, who.actor(), &headers).await?))
+    Ok(Json(desk.replay(who.sight(), body, who.actor(), &headers).await?))
 }
 
 pub(crate) async fn attempts(
-    _: Caller<AttemptList>,
+    who: Caller<AttemptList>,
     State(desk): State<Desk>,
     Named(id): Id,
 ) -> Answer<Page<AttemptView>> {
-    Ok(Json(desk.attempts(InstanceId(id)).await?))
+    Ok(Json(desk.attempts(who.sight(), InstanceId(id)).await?))
 }
 
-pub(crate) async fn why(_: Caller<InstanceWhy>, State(desk): State<Desk>, Named(id): Id) -> Answer<WhyView> {
-    Ok(Json(desk.why_instance(InstanceId(id)).await?))
+pub(crate) async fn why(who: Caller<InstanceWhy>, State(desk): State<Desk>, Named(id): Id) -> Answer<WhyView> {
+    Ok(Json(desk.why_instance(who.sight(), InstanceId(id)).await?))
 }

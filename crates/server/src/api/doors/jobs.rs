@@ -5,6 +5,7 @@ use axum::extract::State;
 use axum::http::{StatusCode, header};
 use axum::response::IntoResponse;
 use model::JobMode;
+use model::rights::{Action, Kind};
 use wire::api::{
     ApplyBody, DeleteQuery, InstanceView, JobQuery, JobVersionView, JobView, NextQuery, Page, PlanView, PreviewBody,
     PreviewView, TriggerBody, WhyView,
@@ -14,7 +15,7 @@ use super::super::endpoint::*;
 use super::super::guard::Caller;
 use super::super::take::{Body, Key, Named, OptionalBody, Query};
 use super::{Answer, Created, Nothing, created};
-use crate::ops::{Desk, Refused};
+use crate::ops::{Desk, Hand, Refused};
 
 type Name = Named<String>;
 
@@ -23,7 +24,7 @@ pub(crate) async fn list(
     State(desk): State<Desk>,
     Query(query): Query<JobQuery>,
 ) -> Answer<Page<JobView>> {
-    Ok(Json(desk.list_jobs(who.tenant(), query).await?))
+    Ok(Json(desk.list_jobs(who.sight(), query).await?))
 }
 
 pub(crate) async fn apply(
@@ -31,11 +32,12 @@ pub(crate) async fn apply(
     State(desk): State<Desk>,
     Body(body): Body<ApplyBody>,
 ) -> Answer<PlanView> {
-    Ok(Json(desk.apply(who.tenant(), body, who.actor()).await?))
+    let hand = Hand { edits: who.sight().clone(), codes: who.also(Kind::Job, Action::Code) };
+    Ok(Json(desk.apply(hand, body, who.actor()).await?))
 }
 
 pub(crate) async fn show(who: Caller<JobShow>, State(desk): State<Desk>, Named(name): Name) -> Answer<JobView> {
-    Ok(Json(desk.show_job(who.tenant(), &name).await?))
+    Ok(Json(desk.show_job(who.sight(), &name).await?))
 }
 
 pub(crate) async fn delete(
@@ -44,7 +46,7 @@ pub(crate) async fn delete(
     Named(name): Name,
     Query(query): Query<DeleteQuery>,
 ) -> Nothing {
-    desk.delete_job(who.tenant(), &name, query.force.unwrap_or(false), who.actor()).await?;
+    desk.delete_job(who.sight(), &name, query.force.unwrap_or(false), who.actor()).await?;
     Ok(StatusCode::NO_CONTENT)
 }
 
@@ -55,27 +57,27 @@ pub(crate) async fn trigger(
     Key(key): Key,
     OptionalBody(body): OptionalBody<TriggerBody>,
 ) -> Created<InstanceView> {
-    Ok(created(desk.trigger(who.tenant(), &name, body, key, who.actor()).await?))
+    Ok(created(desk.trigger(who.sight(), &name, body, key, who.actor()).await?))
 }
 
 pub(crate) async fn pause(who: Caller<JobPause>, State(desk): State<Desk>, Named(name): Name) -> Answer<JobView> {
-    Ok(Json(desk.set_mode(who.tenant(), &name, JobMode::Paused, who.actor()).await?))
+    Ok(Json(desk.set_mode(who.sight(), &name, JobMode::Paused, who.actor()).await?))
 }
 
 pub(crate) async fn resume(who: Caller<JobResume>, State(desk): State<Desk>, Named(name): Name) -> Answer<JobView> {
-    Ok(Json(desk.resume(who.tenant(), &name, who.actor()).await?))
+    Ok(Json(desk.resume(who.sight(), &name, who.actor()).await?))
 }
 
 pub(crate) async fn enable(who: Caller<JobEnable>, State(desk): State<Desk>, Named(name): Name) -> Answer<JobView> {
-    Ok(Json(desk.set_mode(who.tenant(), &name, JobMode::Enabled, who.actor()).await?))
+    Ok(Json(desk.set_mode(who.sight(), &name, JobMode::Enabled, who.actor()).await?))
 }
 
 pub(crate) async fn disable(who: Caller<JobDisable>, State(desk): State<Desk>, Named(name): Name) -> Answer<JobView> {
-    Ok(Json(desk.set_mode(who.tenant(), &name, JobMode::Disabled, who.actor()).await?))
+    Ok(Json(desk.set_mode(who.sight(), &name, JobMode::Disabled, who.actor()).await?))
 }
 
 pub(crate) async fn release(who: Caller<JobRelease>, State(desk): State<Desk>, Named(name): Name) -> Answer<JobView> {
-    Ok(Json(desk.release(who.tenant(), &name, who.actor()).await?))
+    Ok(Json(desk.release(who.sight(), &name, who.actor()).await?))
 }
 
 pub(crate) async fn versions(
@@ -83,7 +85,7 @@ pub(crate) async fn versions(
     State(desk): State<Desk>,
     Named(name): Name,
 ) -> Answer<Page<JobVersionView>> {
-    Ok(Json(desk.job_versions(who.tenant(), &name).await?))
+    Ok(Json(desk.job_versions(who.sight(), &name).await?))
 }
 
 pub(crate) async fn next(
@@ -92,11 +94,11 @@ pub(crate) async fn next(
     Named(name): Name,
     Query(query): Query<NextQuery>,
 ) -> Answer<PreviewView> {
-    Ok(Json(desk.next_fires(who.tenant(), &name, query).await?))
+    Ok(Json(desk.next_fires(who.sight(), &name, query).await?))
 }
 
 pub(crate) async fn why(who: Caller<JobWhy>, State(desk): State<Desk>, Named(name): Name) -> Answer<WhyView> {
-    Ok(Json(desk.why_job(who.tenant(), &name).await?))
+    Ok(Json(desk.why_job(who.sight(), &name).await?))
 }
 
 pub(crate) async fn export(
@@ -104,7 +106,7 @@ pub(crate) async fn export(
     State(desk): State<Desk>,
     Named(name): Name,
 ) -> Result<impl IntoResponse, Refused> {
-    Ok(([(header::CONTENT_TYPE, "application/yaml")], desk.export_job(who.tenant(), &name).await?))
+    Ok(([(header::CONTENT_TYPE, "application/yaml")], desk.export_job(who.sight(), &name).await?))
 }
 
 pub(crate) async fn preview(

@@ -21,7 +21,7 @@ use crate::logs::render::{Look, Renderer};
 use crate::logs::{Chunk, Stream};
 use crate::ops::event::Teller;
 use crate::ops::log::{LAST_WORDS, Subject, Watcher};
-use crate::ops::{Desk, Refused};
+use crate::ops::{Desk, Refused, Sight};
 
 /// How often an executor is asked for more of a log.
 const LOOK_EVERY: Duration = Duration::from_secs(1);
@@ -29,12 +29,12 @@ const LOOK_EVERY: Duration = Duration::from_secs(1);
 const COMMITS: usize = 16;
 
 pub(crate) async fn events(
-    _: Caller<Events>,
+    who: Caller<Events>,
     State(desk): State<Desk>,
     passed_on: Option<Extension<PassedOn>>,
     headers: HeaderMap,
 ) -> Result<sse::Answer, Refused> {
-    let seen = sse::last_seen(&headers)?;
+    let (seen, sight) = (sse::last_seen(&headers)?, who.sight().clone());
     if let (Some(peers), None) = (desk.peers.clone(), &passed_on) {
         // Each server numbers its own: whoever resumes reads anew what it shows.
         let position = desk.ring.position();
@@ -45,18 +45,18 @@ pub(crate) async fn events(
             }
             let others = elsewhere::relay_events(desk.clone(), peers, headers, outlet.clone());
             tokio::select! {
-                told = tell(desk, position, outlet) => told,
+                told = tell(desk, sight, position, outlet) => told,
                 told = others => told,
             }
         }));
     }
     let position = seen.map_or_else(|| desk.ring.position(), |seen| seen.saturating_add(1));
-    Ok(sse::answer(desk.stop.clone(), |outlet| tell(desk, position, outlet)))
+    Ok(sse::answer(desk.stop.clone(), |outlet| tell(desk, sight, position, outlet)))
 }
 
-async fn tell(desk: Desk, mut position: u64, outlet: Outlet) -> Result<(), ReaderGone> {
+async fn tell(desk: Desk, sight: Sight, mut position: u64, outlet: Outlet) -> Result<(), ReaderGone> {
     let mut changes = desk.ring.watch();
-    let teller = Teller::new(desk.clone());
+    let teller = Teller::new(desk.clone(), sight);
     loop {
         match desk.ring.since(position, COMMITS) {
             Since::Reset(next) => {
@@ -96,13 +96,13 @@ pub(in crate::api) fn reset(desk: &Desk, next: u64) -> EventView {
 }
 
 pub(crate) async fn log(
-    _: Caller<Log>,
+    who: Caller<Log>,
     State(desk): State<Desk>,
     Named(id): Named<i64>,
     Query(query): Query<LogQuery>,
     headers: HeaderMap,
 ) -> Result<Response, Refused> {
-    let subject = desk.log_subject(InstanceId(id), query.attempt).await?;
+    let subject = desk.log_subject(who.sight(), InstanceId(id), query.attempt).await?;
     if query.follow == Some(true) {
         let from = sse::last_seen(&headers)?.map_or(0, |seen| seen.saturating_add(1));
         return Ok(sse::answer(desk.stop.clone(), |outlet| follow(desk, subject, from, outlet)).into_response());

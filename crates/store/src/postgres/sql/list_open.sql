@@ -2,4 +2,9 @@
 select planned, id from instance_day
 where id >= $1 and ended_at is null and planned >= $2 and planned <= $3 and (planned < $3 or id < $4)
     and parent is null and ($5::int8 is null or tenant = $5) and ($6::int8 & (1::int8 << state)) <> 0
+    and ($8::text is null or exists (
+        select 1 from job as j, jsonb_array_elements($8::text::jsonb) as p(value)
+        where j.id = instance_day.job and (p.value ->> 'folder' is null or j.folder = p.value ->> 'folder'
+                or (j.folder >= (p.value ->> 'folder') || '/' and j.folder < (p.value ->> 'folder') || '0'))
+            and j.labels::jsonb @> (p.value -> 'labels')))
 order by planned desc, id desc limit $7

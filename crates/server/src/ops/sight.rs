@@ -1,0 +1,78 @@
+//! What somebody sees of an installation: one tenant, and of it all or some folders and labels. Jobs and instances are
+//! looked up through a sight and in no other way, so what is out of sight is not there.
+
+use std::collections::BTreeMap;
+
+use model::rights::{Place, Reach};
+use model::{AgentRecord, Instance, JobRecord, TenantId};
+use store::{Reads, StoreError};
+use wire::{Code, Problem};
+
+use super::Done;
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Sight {
+    pub(crate) tenant: TenantId,
+    reach: Reach,
+}
+
+impl Sight {
+    pub(crate) fn new(tenant: TenantId, reach: Reach) -> Sight {
+        Sight { tenant, reach }
+    }
+
+    /// All of it, for what is looked up on our own account.
+    pub(crate) fn of_tenant(tenant: TenantId) -> Sight {
+        Sight { tenant, reach: Reach::All }
+    }
+
+    /// Places that bound it; none for the whole tenant.
+    pub(crate) fn within(&self) -> Option<Vec<Place>> {
+        match &self.reach {
+            Reach::All => None,
+            Reach::Within(places) => Some(places.clone()),
+        }
+    }
+
+    /// For what cannot be said of a part of a tenant.
+    pub(crate) fn whole(&self) -> Done<TenantId> {
+        match &self.reach {
+            Reach::All => Ok(self.tenant),
+            Reach::Within(_) => {
+                let detail = "this is about a whole tenant, and your rights are about some of its folders or labels";
+                Err(Problem::new(Code::NotPermitted, detail).into())
+            }
+        }
+    }
+
+    pub(crate) fn covers(&self, folder: &str, labels: &BTreeMap<String, String>) -> bool {
+        self.reach.covers(folder, labels)
+    }
+
+    pub(crate) fn shows_job(&self, job: &JobRecord) -> bool {
+        job.tenant == self.tenant && self.covers(&job.folder, &job.labels)
+    }
+
+    pub(crate) fn shows_agent(&self, agent: &AgentRecord) -> bool {
+        agent.tenant == self.tenant
+    }
+
+    /// An instance is where its job is, or was when it was deleted.
+    pub(crate) fn shows_instance(
+        &self,
+        reads: &dyn Reads,
+        instance: &Instance,
+        by: std::time::Instant,
+    ) -> Result<bool, StoreError> {
+        if instance.tenant != self.tenant {
+            return Ok(false);
+        }
+        match self.reach {
+            Reach::All => Ok(true),
+            Reach::Within(_) => {
+                let job = reads.job_past_or_present(instance.job, by)?;
+                Ok(job.is_some_and(|job| self.shows_job(&job)))
+            }
+        }
+    }
+}
