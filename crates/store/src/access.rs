@@ -10,11 +10,12 @@ use crate::StoreError;
 use crate::errand::{Manner, Statements, Tables};
 use crate::people::{self, Account, Changed, Grant, Group, NamedRole, OidcLogin, PeopleChange, Tries};
 pub use crate::people::{Session, Token};
+use crate::values::Values;
 
 /// SHA-256 of a secret of high entropy (tokens, sessions, agent secrets).
 pub type SecretHash = [u8; 32];
 
-pub trait Access: Tables {
+pub trait Access: Tables + Values {
     fn account(&mut self, name: &str) -> Result<Option<Account>, StoreError> {
         look(self, |tables| people::account(tables, name))
     }

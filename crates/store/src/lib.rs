@@ -26,6 +26,7 @@ mod settled;
 pub mod sqlite;
 mod subject;
 mod tenant;
+pub mod values;
 
 use std::sync::Arc;
 

@@ -11,6 +11,7 @@ use model::{
     PoolRecord, ResourceName, ShardId, State, TenantId, TenantRecord, Timestamp, VersionId,
 };
 
+use crate::values::{SealedSecret, UsingJob, Variable};
 use crate::{StoreError, StoredVersion};
 
 pub trait Reads: Send + Sync {
@@ -82,6 +83,13 @@ pub trait Reads: Send + Sync {
     fn tickets_of(&self, instance: InstanceId, by: Instant) -> Result<Vec<TicketRecord>, StoreError>;
     /// Instances that may run at once in the whole installation; none for no bound.
     fn global_limit(&self, by: Instant) -> Result<Option<u32>, StoreError>;
+    /// Those of the tenant and of the whole installation, by name; only these names, if any are given.
+    fn variables(&self, tenant: TenantId, names: Option<&[String]>, by: Instant) -> Result<Vec<Variable>, StoreError>;
+    /// By name; only these, if any are given.
+    fn secrets(&self, tenant: TenantId, names: Option<&[String]>, by: Instant)
+    -> Result<Vec<SealedSecret>, StoreError>;
+    /// Jobs of the tenant whose tasks name variables or secrets.
+    fn using_jobs(&self, tenant: TenantId, by: Instant) -> Result<Vec<UsingJob>, StoreError>;
 }
 
 /// Something one shard told another.

@@ -17,6 +17,7 @@ use crate::read::{
     AttemptRecord, InstanceFilter, Interval, JobFilter, LedgerEntry, Letter, NoteFilter, NoteRecord, Orphan,
     QuarantineRecord, Reads, ResourceRecord, TicketRecord, VersionRecord,
 };
+use crate::values::{SealedSecret, UsingJob, Variable};
 use crate::{StoreError, StoredVersion};
 
 impl MemoryStore {
@@ -279,6 +280,30 @@ impl Reads for MemoryStore {
 
     fn global_limit(&self, _by: Instant) -> Result<Option<u32>, StoreError> {
         self.read(|state| state.global_limit.get(&()).copied().flatten())
+    }
+
+    // Nobody can be told a value here, so nobody has any.
+
+    fn variables(
+        &self,
+        _tenant: TenantId,
+        _names: Option<&[String]>,
+        _by: Instant,
+    ) -> Result<Vec<Variable>, StoreError> {
+        Ok(Vec::new())
+    }
+
+    fn secrets(
+        &self,
+        _tenant: TenantId,
+        _names: Option<&[String]>,
+        _by: Instant,
+    ) -> Result<Vec<SealedSecret>, StoreError> {
+        Ok(Vec::new())
+    }
+
+    fn using_jobs(&self, _tenant: TenantId, _by: Instant) -> Result<Vec<UsingJob>, StoreError> {
+        Ok(Vec::new())
     }
 }
 

@@ -112,5 +112,11 @@ pub(crate) fn all() -> Vec<Table> {
         table("audit_about", "value:t seq", &["value", "seq"]),
         table("audit_head", "id seq hash:x base_seq base_hash:x", &["id"]),
         table("audit_begun", "id:t at entry:t", &["id"]),
+        table("variable", "tenant folder:t name:t value:t changed_at changed_by:t", &["tenant", "name", "folder"]),
+        table(
+            "secret",
+            "tenant name:t folder:t version key_id:t wrapped:x sealed:x changed_at changed_by:t",
+            &["tenant", "name"],
+        ),
     ]
 }

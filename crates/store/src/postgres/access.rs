@@ -12,7 +12,7 @@ use crate::StoreError;
 use crate::access::{Access, ExecutorToken, JoinToken, SecretHash};
 use crate::json;
 
-type Values<'v> = &'v [&'v (dyn ToSql + Sync)];
+pub(super) type Values<'v> = &'v [&'v (dyn ToSql + Sync)];
 
 pub struct PgAccess {
     pub(super) lane: Lane,
@@ -27,17 +27,22 @@ impl PgStore {
 
 impl PgAccess {
     /// For what may be repeated when its answer is lost: writes of what shall be, not of what changes.
-    fn write(&mut self, text: &str, values: Values) -> Result<u64, StoreError> {
+    pub(super) fn write(&mut self, text: &str, values: Values) -> Result<u64, StoreError> {
         Ok(self.lane.again(PATIENCE, async |conn: &Conn| conn.execute(text, values).await)?)
     }
 
     /// For what must not be repeated. A connection that died meanwhile is replaced before.
-    fn write_once(&mut self, text: &str, values: Values) -> Result<Option<Row>, StoreError> {
+    pub(super) fn write_once(&mut self, text: &str, values: Values) -> Result<Option<Row>, StoreError> {
         self.lane.again(PATIENCE, async |conn: &Conn| conn.first("select 1", &[]).await)?;
         Ok(self.lane.once(PATIENCE, async |conn: &Conn| conn.first(text, values).await)?)
     }
 
-    fn all<T>(&mut self, text: &str, values: Values, read: impl Fn(&Row) -> T) -> Result<Vec<T>, StoreError> {
+    pub(super) fn all<T>(
+        &mut self,
+        text: &str,
+        values: Values,
+        read: impl Fn(&Row) -> T,
+    ) -> Result<Vec<T>, StoreError> {
         let rows = self.lane.again(PATIENCE, async |conn: &Conn| conn.query(text, values).await)?;
         Ok(rows.iter().map(read).collect())
     }

@@ -14,6 +14,7 @@ pub(super) const STEPS: &[&str] = &[
     include_str!("migrations/0005_audit.sql"),
     include_str!("migrations/0006_people.sql"),
     include_str!("migrations/0007_labels.sql"),
+    include_str!("migrations/0008_values.sql"),
 ];
 
 /// "Duly": held while a step is taken.

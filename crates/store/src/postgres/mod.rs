@@ -32,6 +32,7 @@ mod sql;
 mod stage;
 mod tenant;
 mod tidy;
+mod values;
 mod wakes;
 
 use std::ops::Range;

@@ -18,7 +18,7 @@ use super::error::Fault;
 use super::list::damaged;
 use super::pool::PgReads;
 use super::row::{self, Unreadable, small};
-use super::{between, list, load, sql};
+use super::{between, list, load, sql, values};
 use crate::block::BLOCK_BITS;
 use crate::code::{self, Code};
 use crate::json;
@@ -26,6 +26,7 @@ use crate::read::{
     AttemptRecord, InstanceFilter, Interval, JobFilter, LedgerEntry, Letter, NoteFilter, NoteRecord, Orphan,
     QuarantineRecord, Reads, ResourceRecord, TicketRecord, VersionRecord,
 };
+use crate::values::{SealedSecret, UsingJob, Variable};
 use crate::{StoreError, StoredVersion};
 
 type Values<'v> = &'v [&'v (dyn ToSql + Sync)];
@@ -279,6 +280,23 @@ impl Reads for PgReads {
 
     fn global_limit(&self, by: Instant) -> Result<Option<u32>, StoreError> {
         self.with(by, async |conn: &Conn| load::global_limit(conn).await)
+    }
+
+    fn variables(&self, tenant: TenantId, names: Option<&[String]>, by: Instant) -> Result<Vec<Variable>, StoreError> {
+        self.with(by, async |conn: &Conn| values::variables(conn, tenant, names).await)
+    }
+
+    fn secrets(
+        &self,
+        tenant: TenantId,
+        names: Option<&[String]>,
+        by: Instant,
+    ) -> Result<Vec<SealedSecret>, StoreError> {
+        self.with(by, async |conn: &Conn| values::secrets(conn, tenant, names).await)
+    }
+
+    fn using_jobs(&self, tenant: TenantId, by: Instant) -> Result<Vec<UsingJob>, StoreError> {
+        self.with(by, async |conn: &Conn| values::using_jobs(conn, tenant).await)
     }
 }
 

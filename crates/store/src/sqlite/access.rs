@@ -26,7 +26,7 @@ impl SqliteStore {
 }
 
 impl SqliteAccess {
-    fn write(&mut self, text: &str, values: impl Params) -> Result<usize, StoreError> {
+    pub(super) fn write(&mut self, text: &str, values: impl Params) -> Result<usize, StoreError> {
         let _turn = self.gate.lock();
         Ok(self.conn.prepare_cached(text)?.execute(values)?)
     }

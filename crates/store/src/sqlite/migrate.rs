@@ -18,6 +18,7 @@ pub(super) const STEPS: &[&str] = &[
     include_str!("migrations/0008_audit.sql"),
     include_str!("migrations/0009_people.sql"),
     include_str!("migrations/0010_labels.sql"),
+    include_str!("migrations/0011_values.sql"),
 ];
 
 /// Marks a file as ours, so that another program's database is not taken for a store.

@@ -26,6 +26,7 @@ mod sql;
 mod tenant;
 mod ticket;
 mod tidy;
+mod values;
 
 use std::ops::Range;
 use std::path::{Path, PathBuf};

@@ -13,7 +13,7 @@ use rusqlite::{Connection, OptionalExtension, Row, params};
 use super::day::on_day;
 use super::pool::SqliteReads;
 use super::row::{self, Unreadable};
-use super::{between, list, sql, ticket};
+use super::{between, list, sql, ticket, values};
 use crate::block::BLOCK_BITS;
 use crate::code::{self, Code};
 use crate::json;
@@ -21,6 +21,7 @@ use crate::read::{
     AttemptRecord, InstanceFilter, Interval, JobFilter, LedgerEntry, Letter, NoteFilter, NoteRecord, Orphan,
     QuarantineRecord, Reads, ResourceRecord, TicketRecord, VersionRecord,
 };
+use crate::values::{SealedSecret, UsingJob, Variable};
 use crate::{StoreError, StoredVersion};
 
 impl Reads for SqliteReads {
@@ -325,6 +326,23 @@ impl Reads for SqliteReads {
             let mut select = conn.prepare_cached("select max(value) from meta where key = 'global_limit'")?;
             Ok(select.query_row([], |row| row.get(0))?)
         })
+    }
+
+    fn variables(&self, tenant: TenantId, names: Option<&[String]>, by: Instant) -> Result<Vec<Variable>, StoreError> {
+        self.with(by, |conn| values::variables(conn, tenant, names))
+    }
+
+    fn secrets(
+        &self,
+        tenant: TenantId,
+        names: Option<&[String]>,
+        by: Instant,
+    ) -> Result<Vec<SealedSecret>, StoreError> {
+        self.with(by, |conn| values::secrets(conn, tenant, names))
+    }
+
+    fn using_jobs(&self, tenant: TenantId, by: Instant) -> Result<Vec<UsingJob>, StoreError> {
+        self.with(by, |conn| values::using_jobs(conn, tenant))
     }
 }
 
