@@ -8,6 +8,7 @@ mod instances;
 mod jobs;
 mod link;
 mod logs;
+mod matrix;
 mod problems;
 mod streams;
 mod system;
