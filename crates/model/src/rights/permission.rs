@@ -31,6 +31,8 @@ pub enum Action {
     Edit,
     /// Bring code of one's own, to be run on agents.
     Code,
+    /// Do the work: say that one is there to run things, and report what came of them. What executors do.
+    Serve,
 }
 
 /// What a caller must be allowed to do.
@@ -106,11 +108,10 @@ impl Kind {
     pub fn actions(self) -> &'static [Action] {
         match self {
             Kind::Job => &[Action::See, Action::Run, Action::Edit, Action::Code],
-            Kind::Instance => &[Action::See, Action::Run],
+            Kind::Instance => &[Action::See, Action::Run, Action::Serve],
+            Kind::Agent => &[Action::See, Action::Edit, Action::Serve],
             Kind::Log | Kind::Audit => &[Action::See],
-            Kind::Pool | Kind::Resource | Kind::Agent | Kind::Variable | Kind::Secret | Kind::Channel => {
-                &[Action::See, Action::Edit]
-            }
+            Kind::Pool | Kind::Resource | Kind::Variable | Kind::Secret | Kind::Channel => &[Action::See, Action::Edit],
             Kind::Member | Kind::Tenant | Kind::Person | Kind::Role | Kind::Server | Kind::System => {
                 &[Action::See, Action::Edit]
             }
@@ -119,7 +120,7 @@ impl Kind {
 }
 
 impl Action {
-    pub const ALL: [Action; 4] = [Action::See, Action::Run, Action::Edit, Action::Code];
+    pub const ALL: [Action; 5] = [Action::See, Action::Run, Action::Edit, Action::Code, Action::Serve];
 
     pub fn name(self) -> &'static str {
         match self {
@@ -127,6 +128,7 @@ impl Action {
             Action::Run => "run",
             Action::Edit => "edit",
             Action::Code => "code",
+            Action::Serve => "serve",
         }
     }
 }
@@ -143,7 +145,7 @@ impl std::fmt::Display for Permission {
 
 /// A set of (kind, action).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Permissions(u64);
+pub struct Permissions(u128);
 
 impl Permissions {
     pub const NONE: Permissions = Permissions(0);
@@ -198,6 +200,6 @@ impl FromIterator<(Kind, Action)> for Permissions {
     }
 }
 
-fn bit(kind: Kind, action: Action) -> u64 {
-    1 << (kind as u32 * 4 + action as u32)
+fn bit(kind: Kind, action: Action) -> u128 {
+    1 << (kind as u32 * 8 + action as u32)
 }

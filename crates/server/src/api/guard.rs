@@ -47,8 +47,7 @@ impl<E> Caller<E> {
 
     /// What another permission reaches, where an operation does more than its route says.
     pub(super) fn also(&self, kind: Kind, action: Action) -> Option<Sight> {
-        let reach = self.who.as_ref()?.rights.reach(kind, action, self.sight.tenant)?;
-        Some(Sight::new(self.sight.tenant, reach))
+        Sight::granted(&self.who.as_ref()?.rights, Permission::May(kind, action), self.sight.tenant)
     }
 }
 
@@ -101,13 +100,8 @@ fn tenant(who: &Principal, parts: &Parts, desk: &Desk) -> Result<TenantId, Refus
 
 /// How far a permission goes, for this person in this tenant.
 fn permit(who: &Principal, permission: Permission, tenant: TenantId) -> Result<Sight, Refused> {
-    match permission {
-        Permission::Public | Permission::SignedIn => Ok(nothing(tenant)),
-        Permission::May(kind, action) => match who.rights.reach(kind, action, tenant) {
-            Some(reach) => Ok(Sight::new(tenant, reach)),
-            None => Err(Problem::new(Code::NotPermitted, format!("{} lacks {permission} here", who.name)).into()),
-        },
-    }
+    Sight::granted(&who.rights, permission, tenant)
+        .ok_or_else(|| Problem::new(Code::NotPermitted, format!("{} lacks {permission} here", who.name)).into())
 }
 
 fn nothing(tenant: TenantId) -> Sight {

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use model::rights::{Place, Reach};
+use model::rights::{Permission, Place, Reach, Rights};
 use model::{AgentRecord, Instance, JobRecord, TenantId};
 use store::{Reads, StoreError};
 use wire::{Code, Problem};
@@ -17,6 +17,16 @@ pub(crate) struct Sight {
 }
 
 impl Sight {
+    /// What a permission reaches for whoever holds these rights; none: they may not. Every door asks here: that of
+    /// the API, that of executors.
+    pub(crate) fn granted(rights: &Rights, permission: Permission, tenant: TenantId) -> Option<Sight> {
+        let reach = match permission {
+            Permission::Public | Permission::SignedIn => Reach::Within(Vec::new()),
+            Permission::May(kind, action) => rights.reach(kind, action, tenant)?,
+        };
+        Some(Sight { tenant, reach })
+    }
+
     pub(crate) fn new(tenant: TenantId, reach: Reach) -> Sight {
         Sight { tenant, reach }
     }

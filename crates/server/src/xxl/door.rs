@@ -9,12 +9,13 @@ use axum::http::{HeaderMap, HeaderValue, Method, header};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 use engine::{Command, Reply, Scope};
+use model::rights::{Held, Place, Rights};
 use model::{Actor, AttemptId, Outcome, Report, ReportKind, Timestamp, Verdict};
-use wire::xxl::{BadBody, Callback, Dialect, callbacks, code, refusal, registration, success};
+use wire::xxl::{BadBody, Call, Callback, Dialect, callbacks, code, refusal, registration, success};
 
 use super::tokens::Shut;
 use crate::api::PassedOn;
-use crate::ops::Desk;
+use crate::ops::{Desk, Sight};
 use crate::shard::FIRST;
 
 /// The usual context path.
@@ -71,6 +72,10 @@ async fn serve(desk: &Desk, call: &str, request: Request) -> Result<String, Stri
                       `duly xxl-token create`."
             .into(),
     })?;
+    let known = Call::parse(call);
+    if let Some(call) = known {
+        Sight::granted(&rights_of(&scope), call.permission(), scope.tenant).ok_or("this is not permitted.")?;
+    }
     let passed_on = request.extensions().get::<PassedOn>().is_some();
     let (path, headers) = (request.uri().path().to_owned(), request.headers().clone());
     let dialect = if request.headers().contains_key("xxl-job-appname") { Dialect::Trigger } else { Dialect::Run };
@@ -81,19 +86,26 @@ async fn serve(desk: &Desk, call: &str, request: Request) -> Result<String, Stri
         other => other.to_string(),
     };
     let at_desk = desk.peers.is_none() || desk.shards.handle(FIRST).is_some();
-    if matches!(call, "registry" | "registryRemove") && !at_desk && !passed_on {
+    let registers = matches!(known, Some(Call::Registry | Call::RegistryRemove));
+    if registers && !at_desk && !passed_on {
         return desk.registered_elsewhere(&path, headers, body).await;
     }
-    match call {
-        "registry" => executors.heard(&scope, registration(&body).map_err(bad)?, dialect, shown).await?,
-        "registryRemove" => executors.left(&scope, &registration(&body).map_err(bad)?)?,
-        "callback" => settle(desk, scope, callbacks(&body).map_err(bad)?).await?,
-        other => return Err(format!("invalid request, uri-mapping({other}) not found.")),
+    match known {
+        Some(Call::Registry) => executors.heard(&scope, registration(&body).map_err(bad)?, dialect, shown).await?,
+        Some(Call::RegistryRemove) => executors.left(&scope, &registration(&body).map_err(bad)?)?,
+        Some(Call::Callback) => settle(desk, scope, callbacks(&body).map_err(bad)?).await?,
+        None => return Err(format!("invalid request, uri-mapping({call}) not found.")),
     }
-    if matches!(call, "registry" | "registryRemove") && at_desk {
+    if registers && at_desk {
         desk.tell_others(&path, &headers, &body);
     }
     Ok(success())
+}
+
+/// What the bearer of a token holds: the right to serve, in its tenant.
+fn rights_of(scope: &Scope) -> Rights {
+    let place = Place::default();
+    Rights::new(vec![Held { permissions: Call::permissions(), tenant: Some(scope.tenant), place }])
 }
 
 /// Executors tell one server of several. Whoever owns the first shard keeps the register, and tells the others, so that

@@ -12,7 +12,7 @@ use store::access::Token;
 use store::people::{Account, AccountKind, Grant, Holder, Origin, PeopleChange};
 use wire::routes::{ALL, Route};
 
-use crate::world::{PATIENCE, World};
+use crate::world::{PATIENCE, World, agent_record};
 
 /// Fits where a number and where a name is wanted, and nothing has it.
 const NOBODY: &str = "7777777";
@@ -170,11 +170,19 @@ async fn belongings(world: &World) -> (Vec<String>, Vec<String>) {
     world.put("/pools/vault", json!({"limit": 3})).await.good();
     world.put("/resources/licence", json!({"units": 2})).await.good();
     let instance = world.trigger("payroll").await;
-    let agent = world.agent_numbered(AgentId(911), "hr-1").await;
+    let agent = admitted(world, AgentId(911), "hr-1").await;
     let executors = world.post("/xxl-tokens", json!({})).await.good()["id"].to_string();
     let token = world.post("/tokens", json!({"name": "ann's"})).await.good()["id"].to_string();
     let named = ["payroll", "vault", "licence", "ann", "hr-1", "default"].map(String::from);
     (named.into(), vec![instance.to_string(), agent.to_string(), executors, token])
+}
+
+/// An agent that has joined, as far as the doors know.
+async fn admitted(world: &World, id: AgentId, name: &str) -> AgentId {
+    let app = &world.running.app;
+    let record = agent_record(id, name, app.clock.now());
+    app.doorman.admit(record, "a key", &app.shards).await.unwrap();
+    id
 }
 
 async fn picture(world: &World) -> Vec<Value> {

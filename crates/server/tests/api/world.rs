@@ -162,19 +162,7 @@ impl World {
     }
 
     pub(crate) async fn agent_numbered(&self, id: AgentId, name: &str) -> AgentId {
-        let agent = AgentRecord {
-            id,
-            tenant: TenantId::DEFAULT,
-            name: name.into(),
-            pools: vec!["default".into()],
-            labels: Default::default(),
-            slots: 100,
-            drained: false,
-            joined_at: self.running.app.clock.now(),
-            seen_at: None,
-            version: "test".into(),
-            kind: model::AgentKind::Agent,
-        };
+        let agent = agent_record(id, name, self.running.app.clock.now());
         let shards = &self.running.app.shards;
         shards.ask(Actor::system(), Command::PutAgent { agent: Box::new(agent.clone()) }).await.unwrap();
         self.shard().tell(Input::AgentUp { agent: Arc::new(agent), held: Vec::new(), up_since: Timestamp::MIN });
@@ -202,6 +190,22 @@ impl World {
 
     pub(crate) fn shard(&self) -> ShardHandle {
         self.running.app.shards.running().pop().expect("it runs").1
+    }
+}
+
+pub(crate) fn agent_record(id: AgentId, name: &str, joined_at: Timestamp) -> AgentRecord {
+    AgentRecord {
+        id,
+        tenant: TenantId::DEFAULT,
+        name: name.into(),
+        pools: vec!["default".into()],
+        labels: Default::default(),
+        slots: 100,
+        drained: false,
+        joined_at,
+        seen_at: None,
+        version: "test".into(),
+        kind: model::AgentKind::Agent,
     }
 }
 

@@ -3,6 +3,7 @@
 
 mod address;
 mod answer;
+mod call;
 mod callback;
 mod lenient;
 mod orders;
@@ -10,6 +11,7 @@ mod registry;
 
 pub use address::{Address, BadAddress};
 pub use answer::{Answer, BadAnswer, LogPage, refusal, success};
+pub use call::Call;
 pub use callback::{Callback, callbacks};
 pub use orders::{Dialect, GlueType, JobQuestion, LogQuestion, Run};
 pub use registry::{Registration, registration};
