@@ -95,6 +95,36 @@ def test_a_killed_admin_is_replaced_by_the_other(admins, executor):
     assert second.verify()["ok"]
 
 
+def test_a_restart_that_one_admin_noticed_is_known_to_the_other(make, monkeypatch, executor):
+    """Runs of both are with an executor that dies; only one of them calls it before it is back."""
+    monkeypatch.setenv("DULY_XXL_TOKEN", TOKEN)
+    monkeypatch.setenv("DULY_XXL_GUARD_MS", "6000")
+    admins = make(servers=2, agents=0)
+    first, second = admins.nodes
+    stub = executor(first, second, "mortal")
+    stub.result = None
+    known_to_all(admins, stub)
+    names = [f"mortal-{n}" for n in range(12)]
+    first.apply("\n---\n".join(stub.job(name) for name in [*names, "late"]))
+    owners = admins.owners()
+    assert len({owners[shard] for name, shard in admins.shards_of_jobs().items() if name in names}) == 2
+    lost = [first.trigger(name) for name in names]
+    eventually(lambda: len(stub.runs()) == len(names), "all were sent")
+    stub.vanish()
+    first.trigger("late")
+
+    def noticed(node):
+        return [agent["state"] for agent in node.api("GET", "/agents").json()["items"]] != ["online"]
+    eventually(lambda: any(noticed(node) for node in admins.nodes), "somebody called and nobody listened", every=0.01)
+    stub.listen()
+    stub.register()
+    for instance in lost:
+        ended = second.ended(instance, within=40)
+        assert (ended["state"], ended["reason"]) == ("failed", "lost"), ended
+    sent = [run["logId"] for run in stub.runs()]
+    assert len(sent) == len(set(sent)), "none was sent twice"
+
+
 def test_a_token_made_at_one_admin_opens_the_other(admins, executor):
     first, second = admins.nodes
     made = first.json("xxl-token", "create")

@@ -7,8 +7,11 @@ import time
 
 import pytest
 
+import harness
 from harness import BIN, Duly, eventually, seconds
 from postgres import Postgres
+
+pytestmark = harness.embedded
 
 
 @pytest.fixture

@@ -173,6 +173,7 @@ pub async fn start(config: ServerConfig, stop: CancellationToken) -> Result<Runn
             let peer_listener = listen(config.peer_listen).await?;
             let sockets = Sockets { api: &listener, agents: &agent_listener, peers: peer_listener };
             let joined = joining.join(&config, sockets, &access, &shards, &clock, &stop).await?;
+            executors.meet(joined.peers.clone());
             (Some(joined.membership), Some(joined.peers), Some(joined.port))
         }
     };

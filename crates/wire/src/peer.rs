@@ -13,8 +13,18 @@ use crate::job::ModeWord;
 
 /// Where servers ask each other.
 pub const ASK: &str = "/peer/v1/ask";
+/// Where a server tells that nobody listened at an executor's address.
+pub const REFUSED: &str = "/peer/v1/executor-refused";
 /// Set on what was passed on, so that it is passed on once.
 pub const PASSED_ON: &str = "duly-passed-on";
+
+/// Somebody called an executor, and nobody listened there.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RefusedBody {
+    pub agent: i64,
+    /// Microseconds.
+    pub at: i64,
+}
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct AskBody {

@@ -7,8 +7,8 @@ use axum::middleware::{Next, from_fn};
 use axum::response::Response;
 use axum::routing::post;
 use axum::{Json, Router};
-use model::Actor;
-use wire::peer::{ASK, AskBody, Said};
+use model::{Actor, AgentId, Timestamp};
+use wire::peer::{ASK, AskBody, REFUSED, RefusedBody, Said};
 
 use super::words;
 use crate::api::PassedOn;
@@ -19,7 +19,7 @@ const READ_WITHIN: Duration = Duration::from_secs(5);
 
 /// The whole API, for requests that were passed on, and what only servers ask.
 pub(crate) fn routes(desk: Desk, api: Router) -> Router {
-    let own = Router::new().route(ASK, post(asked)).with_state(desk);
+    let own = Router::new().route(ASK, post(asked)).route(REFUSED, post(refused)).with_state(desk);
     own.fallback_service(api).layer(from_fn(mark))
 }
 
@@ -39,4 +39,8 @@ async fn asked(State(desk): State<Desk>, Json(body): Json<AskBody>) -> Json<Said
         Err(_) => Err(AskError::Gone),
     };
     Json(words::said(answer))
+}
+
+async fn refused(State(desk): State<Desk>, Json(body): Json<RefusedBody>) {
+    desk.executors.hear_refused(AgentId(body.agent), Timestamp(body.at));
 }

@@ -161,6 +161,12 @@ impl Line {
         }
     }
 
+    /// Another server found nobody there at this time, and somebody is there now.
+    pub(super) fn restarted(&self, at: Timestamp) {
+        let mut state = self.state.lock();
+        state.restarted_at = state.restarted_at.max(Some(at));
+    }
+
     pub(super) fn restarted_at(&self) -> Option<Timestamp> {
         self.state.lock().restarted_at
     }

@@ -5,6 +5,7 @@ mod ask;
 mod connection;
 mod door;
 mod evidence;
+mod hearsay;
 pub mod http;
 mod line;
 mod pace;

@@ -154,6 +154,9 @@ impl Executors {
         if news != News::None {
             tracing::warn!(executor = %line.address, %why, "an executor cannot be reached and is set aside");
         }
+        if refused && news != News::None {
+            self.tell_refused(line.id);
+        }
         self.spread(news);
         self.undelivered(line.id, line.take_all(), why);
         if line.lost(refused) {

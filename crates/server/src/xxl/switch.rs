@@ -20,6 +20,7 @@ use super::registry::{News, Registry, executor};
 use super::tokens::Tokens;
 use crate::clock::Clock;
 use crate::links::Tasks;
+use crate::peers::Peers;
 use crate::shard::{FIRST, Lane, Parcel, Shards};
 
 /// Versions whose task is kept ready.
@@ -37,6 +38,8 @@ pub(super) struct Inner {
     pub(super) registry: Mutex<Registry>,
     pub(super) lines: RwLock<Lines>,
     ways: OnceLock<Ways>,
+    /// The other servers, where there are any.
+    pub(super) peers: OnceLock<Peers>,
     /// One newcomer at a time, or two beats of it would make two of it.
     pub(super) admitting: tokio::sync::Mutex<()>,
 }
@@ -62,6 +65,7 @@ impl Executors {
             pace,
             tasks,
             ready: moka::sync::Cache::new(TASKS_KEPT),
+            peers: OnceLock::new(),
             registry: Mutex::default(),
             lines: RwLock::default(),
             ways: OnceLock::new(),
