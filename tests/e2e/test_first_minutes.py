@@ -14,35 +14,75 @@ from harness import BIN, PASSWORD, eventually, free_port, one_server
 README = (pathlib.Path(__file__).parents[2] / "README.md").read_text()
 
 
+def first_minute() -> tuple[str, list[str], str, list[str]]:
+    """The section as it is printed: its text, what starts the server, the job, and the commands after it."""
+    text = re.search(r"## The first minute\n(.*?)The long form", README, re.S).group(1)
+    blocks = re.findall(r"```(\w+)\n(.*?)```", text, re.S)
+    start, then = [[line.split("#")[0].strip() for line in block.splitlines()] for kind, block in blocks if kind == "sh"]
+    return text, start, next(block for kind, block in blocks if kind == "yaml"), then
+
+
 @one_server
 def test_the_first_minute_of_the_readme(fresh):
-    """The two contract forms, the two-line job, and every command after it."""
-    blocks = re.findall(r"```(\w+)\n(.*?)```", README, re.S)
-    job = next(text for kind, text in blocks if kind == "yaml" and "job: tick" in text)
-    told = next(text for kind, text in blocks if kind == "sh" and "duly setup" in text)
-    assert "duly setup --data" in told and "--admin" in told and "--password-file" in told and "--token-out" in told
-    assert "duly up --data" in told and "--listen" in told
-    fresh.setup()
-    assert stat.S_IMODE(fresh.token_file.stat().st_mode) == 0o600
-    assert stat.S_IMODE(fresh.data.stat().st_mode) == 0o700
-    assert PASSWORD.encode() not in b"".join(p.read_bytes() for p in fresh.data.glob("duly.db*")), "a password in clear"
-    assert fresh.token_file.read_bytes() not in b"".join(p.read_bytes() for p in fresh.data.glob("duly.db*")), "a token in clear"
-    fresh.up()
-    assert f"duly is serving at {fresh.url}" in fresh.log_tail()
+    """Every line of it as it is written, by somebody who has never heard of tenants, roles or tokens."""
+    text, (setup, up), job, then = first_minute()
+    assert not re.search(r"tenant|role|token|DULY_", text, re.I), "a newcomer needs none of these words"
+    home = fresh.root / "home"
+    home.mkdir()
+    env = {**{k: v for k, v in fresh.env.items() if not k.startswith(("DULY_", "XDG_"))}, "HOME": str(home),
+           "DULY_URL": fresh.url, "PATH": f"{pathlib.Path(BIN).parent}:{fresh.env['PATH']}"}
+    if "DULY_STORE" in fresh.env:
+        env["DULY_STORE"] = fresh.env["DULY_STORE"]
+
+    def run(line: str, stdin: str = "") -> subprocess.CompletedProcess:
+        return subprocess.run(line, shell=True, cwd=fresh.root, env=env, input=stdin, capture_output=True, text=True, timeout=60)
+    assert run(setup, PASSWORD + "\n").returncode == 0
+    kept = home / ".config/duly/credentials.json"
+    assert stat.S_IMODE(kept.stat().st_mode) == 0o600
+    data = fresh.root / "duly-data"
+    assert stat.S_IMODE(data.stat().st_mode) == 0o700
+    store = b"".join(p.read_bytes() for p in data.glob("duly.db*"))
+    assert PASSWORD.encode() not in store, "a password in clear"
+    assert not any(token.encode() in store for token in yaml.safe_load(kept.read_text()).values()), "a token in clear"
+    # Another port than the one everybody would take at once.
+    log = open(fresh.root / "server-1.log", "wb")
+    fresh.server = subprocess.Popen(f"exec {up} --listen 127.0.0.1:{fresh.port}", shell=True, cwd=fresh.root, env=env,
+                                    stdout=log, stderr=subprocess.STDOUT, start_new_session=True)
+    fresh.starts = 1
+    eventually(lambda: f"duly is serving at {fresh.url}" in fresh.log_tail(), "it serves", within=60)
     (fresh.root / "tick.yaml").write_text(job)
-    unasked = fresh.run("job", "apply", "-f", fresh.root / "tick.yaml", stdin="")
+    apply = next(line for line in then if "job apply" in line)
+    unasked = run(apply)
     assert "create tick" in unasked.stdout + unasked.stderr, "a plan is shown before anything is done"
-    assert fresh.json("job", "list")["items"] == [], "and nothing is done without a yes"
-    fresh.run("job", "apply", "-f", fresh.root / "tick.yaml", "--yes", check=True)
-    again = fresh.run("job", "apply", "-f", fresh.root / "tick.yaml", "--yes", check=True)
-    assert "1 unchanged" in again.stdout + again.stderr
-    ran = eventually(lambda: [i for i in fresh.instances("tick") if i["state"] == "succeeded"][3:], "it ticks")[0]
-    assert "hello" in fresh.run("log", "-f", ran["id"], check=True).stdout
-    assert "tick" in fresh.run("instance", "list", check=True).stdout
-    assert fresh.run("why", "tick", check=True).stdout
-    assert fresh.run("verify", check=True).returncode == 0
-    doctor = fresh.run("doctor")
-    assert doctor.returncode == 0, doctor.stdout + doctor.stderr
+    assert "tick" not in run("duly job list").stdout, "and nothing is done without a yes"
+    assert run(f"{apply} --yes").returncode == 0
+    assert "1 unchanged" in run(f"{apply} --yes").stdout
+    ticked = lambda: [line for line in run("duly instance list").stdout.splitlines() if "succeeded" in line][3:]
+    ran = eventually(ticked, "it ticks")[0].split()[0]
+    for line in then:
+        told = run(line.replace("ID", ran) if "job apply" not in line else f"{line} --yes")
+        assert told.returncode == 0, (line, told.stdout, told.stderr)
+    assert "hello" in run(f"duly log -f {ran}").stdout
+    assert run("duly doctor").returncode == 0
+
+
+@one_server
+def test_who_signed_in_is_remembered_until_they_sign_out(fresh):
+    fresh.setup().up()
+    env = {k: v for k, v in fresh.env.items() if k != "DULY_TOKEN"} | {"DULY_CREDENTIALS": str(fresh.root / "who.json"), "DULY_URL": fresh.url}
+
+    def run(*args, stdin=""):
+        return subprocess.run([BIN, *args], env=env, input=stdin, capture_output=True, text=True, timeout=60)
+    assert run("job", "list").returncode != 0
+    wrong = run("login", "ada", stdin="not the password\n")
+    assert wrong.returncode != 0 and not (fresh.root / "who.json").exists(), wrong
+    done = run("login", "ada", stdin=PASSWORD + "\n")
+    assert done.returncode == 0 and "You are ada" in done.stdout + done.stderr, done
+    assert run("job", "list").returncode == 0
+    (fresh.root / "who.json").chmod(0o644)
+    assert "chmod 600" in run("job", "list").stderr
+    (fresh.root / "who.json").chmod(0o600)
+    assert run("logout").returncode == 0 and run("job", "list").returncode != 0
 
 
 def test_set_up_happens_once(fresh):

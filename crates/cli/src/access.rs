@@ -3,12 +3,14 @@
 use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
-use wire::Length;
 use wire::api::{SessionBody, TokenBody, XxlTokenBody};
+use wire::{Code, Length};
 
-use crate::failure::Done;
+use crate::Session;
+use crate::failure::{Done, Failure};
+use crate::password;
+use crate::remembered::Remembered;
 use crate::table::{Rows, plain};
-use crate::{Session, files};
 
 #[derive(Subcommand)]
 pub enum TokenCommand {
@@ -54,8 +56,12 @@ pub enum XxlTokenCommand {
 pub struct LoginArgs {
     name: String,
     /// A file holding the password; a password on the command line would be seen by others.
+    /// Asked for if absent, or read from standard input.
     #[arg(long)]
-    password_file: PathBuf,
+    password_file: Option<PathBuf>,
+    /// Only print the session's token; remember nothing.
+    #[arg(long)]
+    print: bool,
 }
 
 impl Session<'_> {
@@ -126,17 +132,31 @@ impl Session<'_> {
     }
 
     pub(crate) async fn login(&self, args: LoginArgs) -> Done {
-        let password = files::read_text(&args.password_file)?;
-        let password = password.strip_suffix('\n').unwrap_or(&password);
-        let password = password.strip_suffix('\r').unwrap_or(password).to_owned();
-        let session = self.client.login(&SessionBody { name: args.name, password }).await?;
-        self.out.answer(&session.raw, || format!("{}\n", session.token));
-        self.out.note(&format!("Put it into DULY_TOKEN; it works until {}.", self.out.time(Some(session.expires_at))));
+        let told = password::read(args.password_file.as_deref(), &format!("Password of {}: ", args.name));
+        let password =
+            told.map_err(|error| Failure::usage(Code::BadArgument, format!("cannot read the password: {error}")))?;
+        let session = self.client.login(&SessionBody { name: args.name.clone(), password }).await?;
+        let until = self.out.time(Some(session.expires_at));
+        let kept = Remembered::of_this_user().filter(|_| !args.print && !self.out.json);
+        match kept.map(|kept| (kept.keep(&self.url, &session.token), kept)) {
+            Some((Ok(()), _)) => self.out.done(&format!("You are {} to {} until {until}.", args.name, self.url)),
+            Some((Err(error), kept)) => {
+                let told = format!("cannot write {}: {error}", kept.path().display());
+                return Err(Failure::usage(Code::BadArgument, told));
+            }
+            None => {
+                self.out.answer(&session.raw, || format!("{}\n", session.token));
+                self.out.note(&format!("Put it into DULY_TOKEN; it works until {until}."));
+            }
+        }
         Ok(())
     }
 
     pub(crate) async fn logout(&self) -> Done {
         self.client.logout().await?;
+        if let Some(kept) = Remembered::of_this_user() {
+            let _ = kept.forget(&self.url);
+        }
         self.out.done("The session is closed.");
         Ok(())
     }

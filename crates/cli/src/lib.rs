@@ -17,7 +17,9 @@ mod job;
 mod log;
 mod moment;
 mod out;
+pub mod password;
 mod plan;
+pub mod remembered;
 mod resources;
 mod system;
 mod table;
@@ -32,6 +34,7 @@ use wire::Code;
 
 use crate::failure::{Done, Failure};
 use crate::out::Out;
+use crate::remembered::Remembered;
 
 /// Where the server is and who asks; the same for every client command.
 #[derive(Args, Clone)]
@@ -152,6 +155,8 @@ struct ClientLine {
 /// What every command has at hand.
 struct Session<'a> {
     client: Client,
+    /// The server, as it was named.
+    url: String,
     out: &'a Out,
 }
 
@@ -166,7 +171,8 @@ async fn dispatch(command: Commands, options: ClientOptions, out: &Out) -> Done 
         examples::print();
         return Ok(());
     }
-    let session = Session { client: connect(options)?, out };
+    let url = options.url.clone();
+    let session = Session { client: connect(options)?, url, out };
     match command {
         Commands::Job(command) => session.job(command).await,
         Commands::Instance(command) => session.instance(command).await,
@@ -197,11 +203,18 @@ async fn dispatch(command: Commands, options: ClientOptions, out: &Out) -> Done 
     }
 }
 
+/// What an earlier `duly setup` or `duly login` was given for this server.
+fn remembered(url: &str) -> Result<Option<String>, Failure> {
+    let Some(kept) = Remembered::of_this_user() else { return Ok(None) };
+    let unread = |error: std::io::Error| format!("cannot read {}: {error}", kept.path().display());
+    kept.token(url).map_err(|error| Failure::usage(Code::BadArgument, unread(error)))
+}
+
 fn connect(options: ClientOptions) -> Result<Client, Failure> {
     let token = match (options.token, options.token_file) {
         (Some(token), _) => Some(token),
         (None, Some(file)) => Some(files::read_text(&file)?),
-        (None, None) => None,
+        (None, None) => remembered(&options.url)?,
     };
     let token = token.map(|token| token.trim().to_owned()).filter(|token| !token.is_empty());
     Client::new(Settings::new(options.url, token)).map_err(|error| Failure::usage(Code::BadArgument, error.to_string()))

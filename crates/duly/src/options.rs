@@ -174,12 +174,17 @@ pub(crate) struct SetupOptions {
     /// Name of the first account.
     #[arg(long)]
     pub admin: String,
-    /// A file holding its password (ten characters or more; one line end at its end is ignored).
+    /// A file holding its password (ten characters or more; one line end at its end is ignored). Asked for if absent,
+    /// or read from standard input.
     #[arg(long)]
-    pub password_file: PathBuf,
-    /// Where to write an API token for it (made with mode 0600).
+    pub password_file: Option<PathBuf>,
+    /// Where to write an API token for it (made with mode 0600), for programs. Without it the commands of this user
+    /// know who you are.
     #[arg(long)]
-    pub token_out: PathBuf,
+    pub token_out: Option<PathBuf>,
+    /// The server's address as commands will name it.
+    #[arg(long, env = "DULY_URL", default_value = "http://127.0.0.1:7070")]
+    pub url: String,
     /// Where to write a token for XXL-JOB executors, if any will connect (made with mode 0600).
     #[arg(long)]
     pub xxl_token_out: Option<PathBuf>,

@@ -9,6 +9,8 @@ use std::time::Duration;
 use server::{LocalAgent, ServerConfig};
 use tokio_util::sync::CancellationToken;
 
+use cli::remembered::Remembered;
+
 use crate::options::{RestoreOptions, ServerOptions, SetupOptions, UpOptions};
 use crate::settings;
 
@@ -117,38 +119,56 @@ pub(crate) fn setup(options: SetupOptions) -> ExitCode {
 
 fn set_up(options: &SetupOptions) -> Result<(), anyhow::Error> {
     use anyhow::Context;
-    let password = std::fs::read_to_string(&options.password_file)
-        .with_context(|| format!("cannot read the password from {}", options.password_file.display()))?;
-    let password = password.strip_suffix('\n').unwrap_or(&password);
-    let password = password.strip_suffix('\r').unwrap_or(password);
+    let password = cli::password::choose(options.password_file.as_deref(), &options.admin);
+    let password = password.context("cannot read the password")?;
     // The token is shown once: there must be a place for it before it is made. A token of an earlier set-up, which a
     // script that is run again would name, stays as it is if this one is refused.
-    let is_new = !options.token_out.exists();
-    let mut file = std::fs::OpenOptions::new()
-        .create(true)
-        .truncate(false)
-        .write(true)
-        .mode(0o600)
-        .open(&options.token_out)
-        .with_context(|| format!("cannot write the token to {}", options.token_out.display()))?;
+    let place = match &options.token_out {
+        Some(path) => TokenPlace::File { is_new: !path.exists(), file: private_file(path)?, path },
+        None => TokenPlace::Remembered(
+            Remembered::of_this_user().context("there is no home directory to keep the token in; name --token-out")?,
+        ),
+    };
     let xxl = options.xxl_token_out.as_deref().map(private_file).transpose()?;
-    let made = server::setup::of_directory(&options.data, &options.store, &options.admin, password);
-    if made.is_err() && is_new {
-        let _ = std::fs::remove_file(&options.token_out);
+    let made = server::setup::of_directory(&options.data, &options.store, &options.admin, &password);
+    if let (Err(_), TokenPlace::File { is_new: true, path, .. }) = (&made, &place) {
+        let _ = std::fs::remove_file(path);
     }
-    let token = made?;
-    if file.metadata()?.is_file() {
-        file.set_len(0)?;
-    }
-    file.write_all(token.as_bytes())?;
+    place.keep(&made?, options)?;
     if let (Some(mut file), Some(out)) = (xxl, &options.xxl_token_out) {
         let token = server::setup::executor_token(&options.data, &options.store, &options.admin)?;
         file.set_len(0)?;
         file.write_all(token.as_bytes())?;
         println!("XXL-JOB executors show the token in {}", out.display());
     }
-    println!("{} may sign in; an API token for it is in {}", options.admin, options.token_out.display());
     Ok(())
+}
+
+/// Where the first account's token goes.
+enum TokenPlace<'a> {
+    File { is_new: bool, file: std::fs::File, path: &'a Path },
+    Remembered(Remembered),
+}
+
+impl TokenPlace<'_> {
+    fn keep(self, token: &str, options: &SetupOptions) -> Result<(), anyhow::Error> {
+        use anyhow::Context;
+        match self {
+            TokenPlace::File { mut file, path, .. } => {
+                if file.metadata()?.is_file() {
+                    file.set_len(0)?;
+                }
+                file.write_all(token.as_bytes())?;
+                println!("{} may sign in; an API token for it is in {}", options.admin, path.display());
+            }
+            TokenPlace::Remembered(kept) => {
+                let unwritten = || format!("cannot write {}; sign in with `duly login`", kept.path().display());
+                kept.keep(&options.url, token).with_context(unwritten)?;
+                println!("{} may sign in, and is who you are to {} from now on", options.admin, options.url);
+            }
+        }
+        Ok(())
+    }
 }
 
 fn private_file(path: &Path) -> Result<std::fs::File, anyhow::Error> {
