@@ -2,6 +2,7 @@
 //! is in `ops`, who may ask for it is in `guard`.
 
 mod again;
+mod connections;
 mod doors;
 mod elsewhere;
 mod endpoint;
@@ -14,7 +15,6 @@ mod speak;
 mod sse;
 mod take;
 
-use std::net::SocketAddr;
 use std::sync::Arc;
 
 use tokio::net::TcpListener;
@@ -42,11 +42,7 @@ pub(crate) async fn serve(app: Arc<App>, listener: TcpListener, port: Option<Por
         });
     }
     let gauges = tokio::spawn(crate::metrics::follow(desk.clone()));
-    let service = router::build(desk).into_make_service_with_connect_info::<SocketAddr>();
-    let served = axum::serve(listener, service).with_graceful_shutdown(async move { stop.cancelled().await });
-    if let Err(error) = served.await {
-        tracing::error!(%error, "the API's port failed");
-    }
+    connections::serve(listener, router::build(desk), stop).await;
     gauges.abort();
     // Whoever waits for us may take the directory over at once: nothing of ours holds on to it.
     let _ = gauges.await;
