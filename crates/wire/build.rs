@@ -7,6 +7,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         .bytes(".duly.link.v1.LogFrame.bytes")
         .bytes(".duly.link.v1.Task.body")
         .bytes(".duly.link.v1.Order.params")
+        .skip_debug([".duly.link.v1.SecretValue"])
         .compile_fds(files)?;
     Ok(())
 }

@@ -24,6 +24,7 @@ mod resources;
 mod system;
 mod table;
 mod times;
+mod values;
 
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -80,6 +81,12 @@ pub enum Commands {
     /// Mutexes and counted resources: list, set.
     #[command(subcommand)]
     Resource(resources::ResourceCommand),
+    /// Variables: list, set, delete, effective.
+    #[command(subcommand)]
+    Variable(values::VariableCommand),
+    /// Secrets: list, set, delete, rotate-key.
+    #[command(subcommand)]
+    Secret(values::SecretCommand),
     /// Make a token with which one agent joins.
     JoinToken(agents::JoinTokenArgs),
     /// Servers of the installation: status, drain, undrain, weight, forget.
@@ -185,6 +192,8 @@ async fn dispatch(command: Commands, options: ClientOptions, out: &Out) -> Done 
         Commands::Cluster(command) => session.cluster(command).await,
         Commands::Pool(command) => session.pool(command).await,
         Commands::Resource(command) => session.resource(command).await,
+        Commands::Variable(command) => session.variable(command).await,
+        Commands::Secret(command) => session.secret(command).await,
         Commands::JoinToken(args) => session.join_token(args).await,
         Commands::Token(command) => session.token(command).await,
         Commands::XxlToken(command) => session.xxl_token(command).await,

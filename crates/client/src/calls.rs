@@ -10,6 +10,7 @@ use wire::api::{
     TokenView, TriggerBody, VerifyQuery, VerifyView, VersionView, WeightBody, WhyView, XxlTokenBody,
     XxlTokenCreatedView, XxlTokenView,
 };
+use wire::api::{EffectiveView, RotatedView, SecretBody, SecretView, VariableBody, VariableQuery, VariableView};
 use wire::routes;
 
 use crate::{Answer, Client, Error};
@@ -273,5 +274,40 @@ impl Client {
 
     pub async fn revoke_xxl_token(&self, id: i64) -> std::result::Result<(), Error> {
         self.call(routes::XXL_TOKEN_REVOKE, &[&id.to_string()]).send().await.map(drop)
+    }
+}
+
+/// Variables and secrets.
+impl Client {
+    pub async fn variables(&self) -> Result<Page<VariableView>> {
+        self.call(routes::VARIABLE_LIST, &[]).json().await
+    }
+
+    pub async fn put_variable(&self, name: &str, body: &VariableBody) -> Result<VariableView> {
+        self.call(routes::VARIABLE_PUT, &[name]).body(body).json().await
+    }
+
+    pub async fn delete_variable(&self, name: &str, query: &VariableQuery) -> std::result::Result<(), Error> {
+        self.call(routes::VARIABLE_DELETE, &[name]).query(query).send().await.map(drop)
+    }
+
+    pub async fn effective_variables(&self, job: &str) -> Result<Page<EffectiveView>> {
+        self.call(routes::VARIABLE_EFFECTIVE, &[job]).json().await
+    }
+
+    pub async fn secrets(&self) -> Result<Page<SecretView>> {
+        self.call(routes::SECRET_LIST, &[]).json().await
+    }
+
+    pub async fn put_secret(&self, name: &str, body: &SecretBody) -> Result<SecretView> {
+        self.call(routes::SECRET_PUT, &[name]).body(body).json().await
+    }
+
+    pub async fn delete_secret(&self, name: &str) -> std::result::Result<(), Error> {
+        self.call(routes::SECRET_DELETE, &[name]).send().await.map(drop)
+    }
+
+    pub async fn rotate_secret_key(&self) -> Result<RotatedView> {
+        self.call(routes::SECRET_ROTATE, &[]).unbounded().json().await
     }
 }

@@ -82,6 +82,13 @@ pub(crate) struct ServerOptions {
     /// Memory for the embedded store's pages, in MB.
     #[arg(long, default_value_t = 64)]
     pub store_cache_mb: u32,
+    /// A file with the key secrets are kept under, in base64: the same for all servers of a cluster. A newer key goes
+    /// before the old one. Without it a server with the embedded store makes its own.
+    #[arg(long, value_name = "FILE")]
+    pub secret_key_file: Option<PathBuf>,
+    /// The key itself; several with commas between them.
+    #[arg(long, env = "DULY_SECRET_KEY", hide_env_values = true, hide = true)]
+    pub secret_key: Option<String>,
     #[command(flatten)]
     pub xxl: XxlOptions,
     /// A file of settings (TOML); what is given here as well counts more.

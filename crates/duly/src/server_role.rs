@@ -6,7 +6,7 @@ use std::path::Path;
 use std::process::ExitCode;
 use std::time::Duration;
 
-use server::{LocalAgent, ServerConfig};
+use server::{LocalAgent, SecretKeys, ServerConfig};
 use tokio_util::sync::CancellationToken;
 
 use cli::remembered::Remembered;
@@ -61,6 +61,7 @@ fn serve(options: ServerOptions, local_agent: std::io::Result<Option<LocalAgent>
 fn config(options: ServerOptions, local_agent: Option<LocalAgent>) -> Result<ServerConfig, anyhow::Error> {
     let days = |days: u64| Duration::from_secs(days * 86_400);
     let settings = settings::read(options.config.as_deref())?;
+    let secret_keys = secret_keys(options.secret_key_file.as_deref(), options.secret_key)?;
     let (xxl_tokens, xxl_prefix) = settings::xxl(options.xxl, settings.xxl)?;
     Ok(ServerConfig {
         listen: options.listen,
@@ -77,10 +78,23 @@ fn config(options: ServerOptions, local_agent: Option<LocalAgent>) -> Result<Ser
         store: options.store,
         store_cache_mb: options.store_cache_mb,
         local_agent,
+        secret_keys,
         xxl_tokens,
         xxl_prefix,
         xxl_pace: server::Pace::from_env(),
         ..ServerConfig::new(options.data)
+    })
+}
+
+fn secret_keys(file: Option<&Path>, given: Option<String>) -> Result<SecretKeys, anyhow::Error> {
+    use anyhow::Context;
+    Ok(match (file, given) {
+        (Some(file), _) => {
+            let text = std::fs::read_to_string(file);
+            SecretKeys::Given(text.with_context(|| format!("cannot read the key in {}", file.display()))?.into())
+        }
+        (None, Some(text)) => SecretKeys::Given(text.into()),
+        (None, None) => SecretKeys::Own,
     })
 }
 

@@ -20,7 +20,7 @@ use crate::clock::Clock;
 use crate::config::ServerConfig;
 use crate::doorman::Doorman;
 use crate::events::Ring;
-use crate::links::{Exchange, LinkService, Switchboard, Tasks, log_rights};
+use crate::links::{Exchange, LinkService, Switchboard, Tasks, Values, log_rights};
 use crate::lock::{self, DirLock, LockError};
 use crate::logs::{LogOptions, LogStore};
 use crate::membership::{Joining, Membership, Sockets};
@@ -30,6 +30,7 @@ use crate::setup::Setup;
 use crate::shard::{End, Lane, Lent, Shards, Surroundings};
 use crate::stores::Opened;
 use crate::tenants::Tenants;
+use crate::vault::Vault;
 use crate::xxl::{BadToken, Executors, Tokens};
 
 /// The file in the data directory that tells a local agent where to dial.
@@ -62,6 +63,7 @@ pub struct App {
     pub(crate) executors: Executors,
     pub logs: Arc<LogStore>,
     pub setup: Setup,
+    pub(crate) vault: Vault,
     pub started_at: model::Timestamp,
     pub stop: CancellationToken,
     _lock: DirLock,
@@ -126,6 +128,8 @@ pub async fn start(config: ServerConfig, stop: CancellationToken) -> Result<Runn
     let lock = own_directory(&config.data)?;
     let Opened { mut stores, reads, access, shared } = config.store.open(&config.data, config.store_cache_mb)?;
     let access = AccessHandle::new(access);
+    let vault = Vault::open(&config.secret_keys, &config.data, shared.is_some())
+        .map_err(|source| ServerError::File { path: "the key of the secrets".into(), source })?;
     let (clock, ring, switchboard) = (Clock::new(), Ring::new(), Switchboard::default());
     let tasks = Tasks::new(Arc::clone(&reads));
     let kept = access.run(|access| access.executor_tokens()).await?;
@@ -195,6 +199,7 @@ pub async fn start(config: ServerConfig, stop: CancellationToken) -> Result<Runn
         tenants,
         logs,
         setup,
+        vault,
         stop,
         _lock: lock,
     });
@@ -207,6 +212,9 @@ pub async fn start(config: ServerConfig, stop: CancellationToken) -> Result<Runn
     let doors = Doors { people: listener, agents: agent_listener, agent_server, servers: port };
     let tasks = spawn_all(&app, doors);
     tasks.spawn(crate::postman::run(Arc::clone(&app), rung));
+    if app.vault.is_between() {
+        tasks.spawn(end_rotation(Arc::clone(&app)));
+    }
     Ok(Running { app, url, agent_endpoint, ended, tasks })
 }
 
@@ -288,6 +296,8 @@ async fn serve_agents(app: Arc<App>, listener: TcpListener, mut server: tonic::t
         doorman: Arc::clone(&app.doorman),
         reads: Arc::clone(&app.reads),
         logs: Arc::clone(&app.logs),
+        values: Values { reads: Arc::clone(&app.reads), vault: app.vault.clone() },
+        tls: app.config.agent_tls,
     };
     // Set on each connection: the server's own setting is not used for connections handed to it.
     let incoming = TcpIncoming::from(listener).with_nodelay(Some(true));
@@ -304,6 +314,16 @@ async fn serve_agents(app: Arc<App>, listener: TcpListener, mut server: tonic::t
     };
     if let Err(error) = served {
         tracing::error!(%error, "the agents' port failed");
+    }
+}
+
+/// The server was killed while secrets were moved to another key.
+async fn end_rotation(app: Arc<App>) {
+    match app.vault.rotate(&app.access).await {
+        Ok(rotated) => tracing::info!(key = rotated.key_id, moved = rotated.moved, "all secrets are under the new key"),
+        Err(error) => {
+            tracing::error!(%error, "secrets could not be moved to the new key; repeat `duly secret rotate-key`")
+        }
     }
 }
 

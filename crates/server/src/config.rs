@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use crate::stores::StorePlace;
+use crate::vault::SecretKeys;
 use crate::xxl::{Pace, TokenRules};
 
 #[derive(Clone, Debug)]
@@ -36,6 +37,8 @@ pub struct ServerConfig {
     pub store: StorePlace,
     /// Pages of the embedded store kept in memory by the writer.
     pub store_cache_mb: u32,
+    /// Under which keys secrets are kept.
+    pub secret_keys: SecretKeys,
     /// What executors of XXL-JOB must show.
     pub xxl_tokens: TokenRules,
     /// A further address they are served under, beside `/` and `/xxl-job-admin`.
@@ -75,6 +78,7 @@ impl ServerConfig {
             keep_logs: Duration::from_secs(30 * 86_400),
             store: StorePlace::default(),
             store_cache_mb: 64,
+            secret_keys: SecretKeys::default(),
             xxl_tokens: TokenRules::default(),
             xxl_prefix: None,
             xxl_pace: Pace::default(),

@@ -62,6 +62,7 @@ async fn start_if_gone(
         .args(&local.args)
         // It may hold the database's password, which no agent needs.
         .env_remove("DULY_STORE")
+        .env_remove("DULY_SECRET_KEY")
         .stdin(Stdio::null())
         .stdout(log.try_clone()?)
         .stderr(log)

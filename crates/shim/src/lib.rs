@@ -20,6 +20,7 @@ mod clock;
 mod ending;
 mod frame;
 mod log;
+mod mask;
 mod order;
 mod outputs;
 mod owner;
@@ -27,6 +28,7 @@ mod printed;
 mod procfs;
 mod record;
 mod result;
+mod secrets;
 mod stop;
 mod sys;
 mod task;
@@ -46,10 +48,12 @@ pub use clock::boot_micros;
 pub use frame::{FRAME_MAX, HEADER, parse_header};
 pub use frame::{Frame, Stream};
 pub use log::Log;
+pub use mask::{MASK, Masker, Masks};
 pub use order::ShimOrder;
 pub use outputs::{NAME_BYTES_MAX, OUTPUT_BYTES_MAX, OUTPUTS_MAX};
 pub use procfs::{Stat, all, below, boot_id, stat};
 pub use result::{Exit, Reason, ShimResult};
+pub use secrets::Secrets;
 pub use stop::Stop;
 pub use sys::{pidfd_open, pidfd_signal};
 
@@ -94,7 +98,9 @@ fn own(dir: &Path) -> io::Result<()> {
     // Away from the agent's terminal. Refused only to the leader of a group, whom its signals pass by anyway.
     let _ = nix::unistd::setsid();
     let (order, boot) = ShimOrder::decode(&fs::read(ORDER)?)?;
-    owner::run(order, boot)
+    // Before we sign: whoever cannot be told its secrets has never started.
+    let secrets = order.secrets.map(Secrets::from_stdin).transpose()?;
+    owner::run(order, secrets, boot)
 }
 
 /// The lock makes us the only shim here for as long as we live, and `void` tells that we come too late.
@@ -115,7 +121,7 @@ pub fn replace(path: &Path, bytes: &[u8]) -> io::Result<()> {
     fs::rename(&temporary, path)
 }
 
-/// For our eyes only: orders and outputs may hold secrets.
+/// For our eyes only: what is in orders and outputs concerns nobody else.
 pub fn write(path: &Path, bytes: &[u8]) -> io::Result<()> {
     OpenOptions::new().create(true).truncate(true).write(true).mode(0o600).open(path)?.write_all(bytes)
 }

@@ -1,5 +1,5 @@
-//! What a shim is told to run. Written by the agent before the shim exists, read once, then removed: the environment
-//! in it may hold secrets.
+//! What a shim is told to run. Written by the agent before the shim exists, read once, then removed. Secrets are not in
+//! it; it only says that there are some.
 
 use std::ffi::OsString;
 use std::io;
@@ -10,6 +10,8 @@ use std::time::Duration;
 use crate::record::{self, Writer};
 
 const TITLE: &str = "duly-order 1";
+/// With secrets. A shim that knows none must not start the task without them.
+const TITLE_SECRET: &str = "duly-order 2";
 
 /// One attempt to run, with everything that limits it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -33,6 +35,8 @@ pub struct ShimOrder {
     pub cgroup: Option<PathBuf>,
     /// The soft limit of open files a task gets: the agent may have raised its own.
     pub open_files: Option<u64>,
+    /// How many bytes of [`crate::Secrets`] the shim finds on its standard input.
+    pub secrets: Option<u64>,
 }
 
 impl ShimOrder {
@@ -50,12 +54,13 @@ impl ShimOrder {
             leash: None,
             cgroup: None,
             open_files: None,
+            secrets: None,
         }
     }
 
     /// `boot` names the run of the machine in which the order was given.
     pub fn encode(&self, boot: &str) -> Vec<u8> {
-        let mut file = Writer::new(TITLE);
+        let mut file = Writer::new(if self.secrets.is_some() { TITLE_SECRET } else { TITLE });
         file.bytes("boot", boot.as_bytes());
         file.number("attempt", self.attempt);
         self.argv.iter().for_each(|arg| file.bytes("arg", arg.as_bytes()));
@@ -67,7 +72,12 @@ impl ShimOrder {
         file.number("grace", micros(self.grace));
         file.number("log_bytes_max", self.log_bytes_max);
         file.number("log_lines_max", self.log_lines_max);
-        let numbers = [("timeout", self.timeout.map(micros)), ("leash", self.leash), ("open_files", self.open_files)];
+        let numbers = [
+            ("timeout", self.timeout.map(micros)),
+            ("leash", self.leash),
+            ("open_files", self.open_files),
+            ("secrets", self.secrets),
+        ];
         for (name, value) in numbers {
             value.into_iter().for_each(|value| file.number(name, value));
         }
@@ -81,7 +91,8 @@ impl ShimOrder {
     pub fn decode(file: &[u8]) -> io::Result<(ShimOrder, String)> {
         let mut order = ShimOrder::new(0, [""; 0]);
         let mut boot = String::new();
-        for (name, value) in record::read(TITLE, file)? {
+        let title = if file.starts_with(TITLE_SECRET.as_bytes()) { TITLE_SECRET } else { TITLE };
+        for (name, value) in record::read(title, file)? {
             let path = || PathBuf::from(string(value));
             match name {
                 "boot" => boot = record::text(value),
@@ -98,6 +109,7 @@ impl ShimOrder {
                 "timeout" => order.timeout = Some(Duration::from_micros(record::number(name, value)?)),
                 "leash" => order.leash = Some(record::number(name, value)?),
                 "open_files" => order.open_files = Some(record::number(name, value)?),
+                "secrets" => order.secrets = Some(record::number(name, value)?),
                 "stdin" => order.stdin = Some(path()),
                 "cgroup" => order.cgroup = Some(path()),
                 _ => {}
@@ -129,6 +141,7 @@ mod tests {
         order.timeout = Some(Duration::from_millis(1500));
         order.leash = Some(7);
         order.stdin = Some("input".into());
+        order.secrets = Some(9);
         let (read, boot) = ShimOrder::decode(&order.encode("this boot")).unwrap();
         assert_eq!((read, boot.as_str()), (order, "this boot"));
     }

@@ -18,6 +18,7 @@ use crate::log::Log;
 use crate::order::ShimOrder;
 use crate::printed::Printed;
 use crate::result::{Exit, Reason, ShimResult};
+use crate::secrets::Secrets;
 use crate::stop::Stop;
 use crate::sys::{self, Waited};
 use crate::task::{self, Task};
@@ -27,18 +28,21 @@ use crate::{LEASH, LOG, ORDER, RESULT, SHIM, STOP, TASK_TAG, replace};
 const RESULT_AGAIN: Duration = Duration::from_secs(1);
 
 /// Runs the order in the current directory to its end. An error leaves no result: the agent finds us vanished.
-pub(crate) fn run(order: ShimOrder, boot: String) -> io::Result<()> {
+pub(crate) fn run(order: ShimOrder, secrets: Option<Secrets>, boot: String) -> io::Result<()> {
     let tree = Tree::of_this_process(order.attempt, order.cgroup.as_deref())?;
     let shim = Process::of(std::process::id() as i32)?;
     let claim = Claim { attempt: order.attempt, boot, shim, cgroup: tree.cgroup().map(Path::to_owned) };
     sign(&claim)?;
     let mut owner = Owner::new(order, tree);
+    if let Some(secrets) = &secrets {
+        owner.printed.hide(secrets.masks());
+    }
     // A stop that came before we could hear its signal.
     owner.look_for_stop();
     if owner.ending.reason.is_none() {
         owner.started_at = wall_micros();
         let door = owner.tree.door().map(AsFd::as_fd);
-        match task::start(&owner.order, (TASK_TAG, &claim.tag()), door) {
+        match task::start(&owner.order, secrets.as_ref(), (TASK_TAG, &claim.tag()), door) {
             Ok(task) => {
                 owner.tree.settle(task.in_cgroup);
                 owner.watch(task)?;
@@ -50,7 +54,7 @@ pub(crate) fn run(order: ShimOrder, boot: String) -> io::Result<()> {
     Ok(())
 }
 
-/// The signature takes the place of the order, secrets and all. Nobody reads an order while we hold the lock.
+/// The signature takes the place of the order. Nobody reads an order while we hold the lock.
 fn sign(claim: &Claim) -> io::Result<()> {
     let (mut file, signature) = (OpenOptions::new().write(true).open(ORDER)?, claim.encode());
     file.write_all(&signature)?;
@@ -100,6 +104,7 @@ impl Owner {
                 alarm.quiet();
             }
             self.printed.read(&ready.pipes);
+            self.printed.release(boot_micros());
             if ready.signals {
                 while let Some(signal) = signals.read_signal()? {
                     self.hear(signal.ssi_signo as i32, task.pid)?;
@@ -222,7 +227,8 @@ fn wait(signals: &SignalFd, alarm: &Alarm, printed: &Printed) -> io::Result<Read
         .chain(alarm.as_fd())
         .map(|fd| PollFd::new(fd, PollFlags::POLLIN))
         .collect();
-    match poll(&mut fds, PollTimeout::NONE) {
+    let patience = printed.patience(boot_micros());
+    match poll(&mut fds, patience.map_or(PollTimeout::NONE, PollTimeout::from)) {
         Ok(_) | Err(Errno::EINTR) => {}
         Err(errno) => return Err(errno.into()),
     }

@@ -8,6 +8,7 @@ use std::os::unix::ffi::OsStrExt;
 
 use crate::order::ShimOrder;
 use crate::result::Reason;
+use crate::secrets::Secrets;
 use crate::sys::{self, Failure, Launch};
 
 const PATH_WITHOUT_ONE: &[u8] = b"/usr/local/bin:/usr/bin:/bin";
@@ -19,11 +20,17 @@ pub(crate) struct Task {
     pub(crate) stderr: PipeReader,
 }
 
-/// Runs the order; `tag` goes into the environment. A failure is the attempt's result.
-pub(crate) fn start(order: &ShimOrder, tag: (&str, &str), cgroup: Option<BorrowedFd>) -> Result<Task, Reason> {
+/// Runs the order; secrets and `tag` go into the environment. A failure is the attempt's result.
+pub(crate) fn start(
+    order: &ShimOrder,
+    secrets: Option<&Secrets>,
+    tag: (&str, &str),
+    cgroup: Option<BorrowedFd>,
+) -> Result<Task, Reason> {
     let stdin = order.stdin.as_deref().unwrap_or("/dev/null".as_ref());
     let stdin = File::open(stdin).map_err(|error| failed(&format!("cannot read {}", stdin.display()), error))?;
-    let strings = Strings::of(order, tag).map_err(|error| failed("cannot pass a text with a zero byte", error))?;
+    let strings =
+        Strings::of(order, secrets, tag).map_err(|error| failed("cannot pass a text with a zero byte", error))?;
     let pipes = || Ok((io::pipe()?, io::pipe()?));
     let ((stdout, task_stdout), (stderr, task_stderr)) =
         pipes().map_err(|error| failed("cannot make a pipe", error))?;
@@ -59,15 +66,18 @@ struct Strings {
 }
 
 impl Strings {
-    fn of(order: &ShimOrder, tag: (&str, &str)) -> io::Result<Strings> {
+    fn of(order: &ShimOrder, secrets: Option<&Secrets>, tag: (&str, &str)) -> io::Result<Strings> {
         let tag = (OsString::from(tag.0), OsString::from(tag.1));
-        let assignment =
-            |name: &OsString, value: &OsString| CString::new([name.as_bytes(), b"=", value.as_bytes()].concat());
-        let given = order.env.iter().filter(|(name, _)| *name != tag.0).chain([&tag]);
+        let secrets = secrets.map_or(&[][..], |secrets| &secrets.env);
+        let assignment = |name: &OsString, value: &[u8]| CString::new([name.as_bytes(), b"=", value].concat());
+        let replaced = |name: &OsString| *name == tag.0 || secrets.iter().any(|(secret, _)| secret == name);
+        let given = order.env.iter().chain([&tag]).filter(|one| std::ptr::eq(*one, &tag) || !replaced(&one.0));
+        let given = given.map(|(name, value)| (name, value.as_bytes()));
+        let secrets = secrets.iter().map(|(name, value)| (name, value.as_slice()));
         Ok(Strings {
             programs: programs(order)?,
             argv: order.argv.iter().map(|arg| CString::new(arg.as_bytes())).collect::<Result<_, _>>()?,
-            env: given.map(|(name, value)| assignment(name, value)).collect::<Result<_, _>>()?,
+            env: given.chain(secrets).map(|(name, value)| assignment(name, value)).collect::<Result<_, _>>()?,
             cwd: CString::new(order.cwd.as_os_str().as_bytes())?,
         })
     }

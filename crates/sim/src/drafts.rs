@@ -27,6 +27,9 @@ pub(crate) fn draft(store: &MemoryStore, n: usize, rule: Arc<Compiled>) -> JobDr
         cwd: None,
         log: LogCaps::default(),
         exit: Default::default(),
+        variables: Default::default(),
+        secrets: Default::default(),
+        uses: None,
     };
     let task = serde_json::to_vec(&task).expect("plain data");
     let bodies = [wire::rule::encode(&rule.rule), task, format!("source {n}").into_bytes()];

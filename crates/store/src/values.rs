@@ -50,6 +50,7 @@ pub trait Values {
     /// The first version makes it, each later one takes the place of the one before. False: that is not there (any
     /// more), and nothing was written.
     fn put_secret(&mut self, secret: &SealedSecret) -> Result<bool, StoreError>;
+    fn secret(&mut self, tenant: TenantId, name: &str) -> Result<Option<SealedSecret>, StoreError>;
     fn remove_secret(&mut self, tenant: TenantId, name: &str) -> Result<bool, StoreError>;
 
     /// Some of the secrets of all tenants whose keys are not wrapped by this one.

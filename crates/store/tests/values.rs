@@ -87,6 +87,8 @@ fn a_secret_has_one_value_at_a_time_and_each_follows_the_one_before() {
         assert!(!access.put_secret(&secret(OURS, "db", 2, "k")).unwrap(), "somebody was faster");
         assert_eq!(kept(OURS), [secret(OURS, "db", 2, "k")]);
         assert_eq!(kept(OTHERS), [secret(OTHERS, "db", 1, "k")]);
+        assert_eq!(access.secret(OURS, "db").unwrap(), Some(secret(OURS, "db", 2, "k")));
+        assert_eq!(access.secret(OURS, "other").unwrap(), None);
         assert_eq!(reads.secrets(OURS, Some(&["db".into()]), soon()).unwrap().len(), 1);
         assert!(reads.secrets(OURS, Some(&["other".into()]), soon()).unwrap().is_empty());
         assert!(access.remove_secret(OURS, "db").unwrap());

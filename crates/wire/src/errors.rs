@@ -125,6 +125,17 @@ catalogue! {
     TenantNameTaken  "E0922" 409 "the name is taken by another tenant" "Choose another name, or change the tenant that has it.";
     TenantKept       "E0923" 409 "the default tenant cannot be deleted" "Delete its jobs, pools and agents one by one instead.";
     TenantInUse      "E0924" 409 "the tenant still has something" "Delete it with `duly tenant delete NAME`, which takes everything away in order.";
+    // E095: variables and secrets
+    UnknownVariable  "E0951" 422 "a variable is not set for this job" "Set it with `duly variable set NAME VALUE`, or in the job under variables; for a plain ${ write $${.";
+    BadPlaceholder   "E0952" 422 "a placeholder cannot be read" "Write ${name}, with letters, digits, '_' and '-'; for a plain ${ write $${.";
+    BadSecretUse     "E0953" 422 "a secret cannot be used like that" "Hand it to the task under secrets, as NAME: secret; ${secret.name} stands only in headers and body of an HTTP call.";
+    UnknownSecret    "E0954" 422 "the job may use no such secret" "List them with `duly secret list`; a secret of a folder is for jobs in and below that folder.";
+    NoSuchVariable   "E0955" 404 "there is no such variable" "List them with `duly variable list`; each level has its own.";
+    NoSuchSecret     "E0956" 404 "there is no such secret" "List them with `duly secret list`.";
+    BadSecret        "E0957" 422 "the value cannot be a secret" "Take a text of 4 characters to 16 KiB without zero bytes: shorter ones could not be hidden in logs.";
+    NoSecretKey      "E0958" 409 "this server has no key to keep secrets with" "Give every server of the cluster the same key: `head -c 32 /dev/urandom | base64 > FILE`, then --secret-key-file FILE or DULY_SECRET_KEY.";
+    OtherSecretKey   "E0959" 409 "the secrets are kept under a key this server was not given" "Start it with the key the other servers have, or with the key file of the data directory the store came from.";
+    NothingToRotate  "E0960" 409 "there is no new key to rotate to" "Put a new key before the old one in the key file or DULY_SECRET_KEY of every server, restart them, and repeat.";
 }
 
 impl Code {

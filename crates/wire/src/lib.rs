@@ -3,6 +3,7 @@
 
 pub mod api;
 pub mod errors;
+pub mod fill;
 pub mod job;
 pub mod link;
 pub mod peer;

@@ -8,9 +8,18 @@ mod generated {
 pub use generated::*;
 
 /// What this build speaks. A peer with another number is told so and may still talk: fields are only ever added.
-pub const PROTOCOL: u32 = 2;
+pub const PROTOCOL: u32 = 3;
 /// From here on a peer knows Greets, TermsStored and Servers.
 pub const SEVERAL_SERVERS: u32 = 2;
+/// From here on an agent fills in the variables of an order, and hands its secrets to nobody but the task. An older one
+/// would start the task without them.
+pub const VALUES: u32 = 3;
+
+impl std::fmt::Debug for SecretValue {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("SecretValue")
+    }
+}
 
 impl From<model::Verdict> for Verdict {
     fn from(verdict: model::Verdict) -> Self {

@@ -106,6 +106,15 @@ routes! {
     XXL_TOKEN_CREATE "xxl_token_create" Post   "/xxl-tokens"                    Agent.Edit    ["xxl-token create"];
     XXL_TOKEN_REVOKE "xxl_token_revoke" Delete "/xxl-tokens/{id}"               Agent.Edit    ["xxl-token revoke"];
 
+    VARIABLE_LIST      "variable_list"      Get    "/variables"            Variable.See  ["variable list"];
+    VARIABLE_PUT       "variable_put"       Put    "/variables/{name}"     Variable.Edit ["variable set"];
+    VARIABLE_DELETE    "variable_delete"    Delete "/variables/{name}"     Variable.Edit ["variable delete"];
+    VARIABLE_EFFECTIVE "variable_effective" Get    "/jobs/{name}/variables" Variable.See ["variable effective"];
+    SECRET_LIST        "secret_list"        Get    "/secrets"              Secret.See    ["secret list"];
+    SECRET_PUT         "secret_put"         Put    "/secrets/{name}"       Secret.Edit   ["secret set"];
+    SECRET_DELETE      "secret_delete"      Delete "/secrets/{name}"       Secret.Edit   ["secret delete"];
+    SECRET_ROTATE      "secret_rotate"      Post   "/secrets/rotate-key"   System.Edit   ["secret rotate-key"];
+
     HEALTH           "health"           Get    "/health"                        Public        ["health", "doctor"];
     READY            "ready"            Get    "/ready"                         Public        ["health", "doctor"];
     VERSION          "version"          Get    "/version"                       Public        ["health", "doctor"];

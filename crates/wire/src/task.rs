@@ -4,6 +4,8 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
+use crate::fill::Uses;
+
 /// A task without its triggers and policies: content-addressed, so it is kept and sent once.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct TaskBody {
@@ -24,6 +26,15 @@ pub struct TaskBody {
     pub log: LogCaps,
     #[serde(default, skip_serializing_if = "ExitCodes::is_plain")]
     pub exit: ExitCodes,
+    /// The job's own variables; an order brings those that count.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub variables: BTreeMap<String, String>,
+    /// Which secret each of these environment variables holds. Only an order brings the values.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub secrets: BTreeMap<String, String>,
+    /// What its texts name; without it nothing is filled in.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub uses: Option<Uses>,
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

@@ -1,14 +1,16 @@
 //! Starts shims. The program is spawned without a fork of the agent, however large that has grown.
 
 use std::ffi::OsString;
-use std::fs::{self, DirBuilder};
-use std::io;
+use std::fs::{self, DirBuilder, File};
+use std::io::{self, Seek, Write};
 use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
+use nix::sys::memfd::{MFdFlags, memfd_create};
+
 use super::Owned;
-use crate::shim::{ORDER, ShimOrder, boot_id, pidfd_open, write};
+use crate::shim::{ORDER, Secrets, ShimOrder, boot_id, pidfd_open, write};
 
 /// Begins the names of directories in which nothing was ever started.
 pub(super) const UNFINISHED: &str = ".new-";
@@ -39,9 +41,23 @@ impl Starter {
     /// Starts the order in `dir`, which must not exist and is named after the attempt. An error means that nothing was
     /// started and nothing will be.
     pub fn start(&self, dir: &Path, order: &ShimOrder) -> io::Result<Owned> {
+        self.spawn(dir, order, Stdio::null())
+    }
+
+    /// The same for a task that is told secrets: they go to the shim through memory that it alone inherits.
+    pub fn start_with(&self, dir: &Path, order: &ShimOrder, secrets: &Secrets) -> io::Result<Owned> {
+        let bytes = secrets.encode();
+        let mut memory = File::from(memfd_create(c"duly-secrets", MFdFlags::MFD_CLOEXEC)?);
+        memory.write_all(&bytes)?;
+        memory.rewind()?;
+        let order = ShimOrder { secrets: Some(bytes.len() as u64), ..order.clone() };
+        self.spawn(dir, &order, memory.into())
+    }
+
+    fn spawn(&self, dir: &Path, order: &ShimOrder, stdin: Stdio) -> io::Result<Owned> {
         let dir = std::path::absolute(dir)?;
         lay_out(&dir, order)?;
-        let mut shim = self.command(&dir).spawn().inspect_err(|_| {
+        let mut shim = self.command(&dir, stdin).spawn().inspect_err(|_| {
             let _ = fs::remove_dir_all(&dir);
         })?;
         let pidfd = match pidfd_open(shim.id() as i32) {
@@ -56,11 +72,11 @@ impl Starter {
         Ok(Owned { attempt: order.attempt, dir, pidfd })
     }
 
-    fn command(&self, dir: &Path) -> Command {
+    fn command(&self, dir: &Path, stdin: Stdio) -> Command {
         let mut command = Command::new(&self.program);
         // An empty environment, so that no secret stays in it. Its own session it makes itself.
         command.args(&self.args).arg(dir).env_clear();
-        command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+        command.stdin(stdin).stdout(Stdio::null()).stderr(Stdio::null());
         command
     }
 }

@@ -1,59 +1,44 @@
-//! Puts parameters into arguments: `--day=${day}`. An argument that is anything but plain characters and placeholders
-//! is code for some interpreter and stays as it is, since a parameter must never become code.
+//! Puts parameters and variables into arguments: `--day=${day}`. What reads like code stays as it is
+//! ([`wire::fill::argument_parts`]).
+
+use std::collections::HashMap;
 
 use serde_json::{Map, Value};
+use wire::fill::{ArgumentPart, argument_parts};
 
 use super::plain;
 
-/// Placeholders without a parameter stay as they are.
-pub(super) fn fill(arg: &str, params: &Map<String, Value>) -> String {
-    let Some(parts) = parts(arg) else { return arg.to_owned() };
+/// The job's own parameters come first, then variables, then parameters given to this instance alone: whoever may start
+/// a job must not change what its variables say. Placeholders without any of them stay as they are.
+pub(super) fn fill(
+    arg: &str,
+    own: &Map<String, Value>,
+    variables: &HashMap<String, String>,
+    params: &Map<String, Value>,
+) -> String {
+    let Some(parts) = argument_parts(arg) else { return arg.to_owned() };
     let mut filled = String::with_capacity(arg.len());
     for part in parts {
         match part {
-            Part::Plain(text) => filled.push_str(text),
-            Part::Placeholder { name, whole } => {
-                filled.push_str(&params.get(name).map_or_else(|| whole.to_owned(), plain));
-            }
+            ArgumentPart::Plain(text) => filled.push_str(text),
+            ArgumentPart::Placeholder { name, whole } => match variables.get(name) {
+                Some(value) if !own.contains_key(name) => filled.push_str(value),
+                _ => filled.push_str(&params.get(name).map_or_else(|| whole.to_owned(), plain)),
+            },
         }
     }
     filled
 }
 
-enum Part<'a> {
-    Plain(&'a str),
-    Placeholder { name: &'a str, whole: &'a str },
-}
-
-fn parts(arg: &str) -> Option<Vec<Part<'_>>> {
-    let mut parts = Vec::new();
-    let mut rest = arg;
-    while let Some(at) = rest.find("${") {
-        let end = at + rest[at..].find('}')?;
-        parts.push(Part::Plain(&rest[..at]));
-        parts.push(Part::Placeholder { name: &rest[at + 2..end], whole: &rest[at..=end] });
-        rest = &rest[end + 1..];
-    }
-    parts.push(Part::Plain(rest));
-    let plain = |part: &Part| match part {
-        Part::Plain(text) => text.chars().all(is_plain),
-        Part::Placeholder { name, .. } => name.chars().all(is_plain),
-    };
-    parts.iter().all(plain).then_some(parts)
-}
-
-fn is_plain(c: char) -> bool {
-    c.is_alphanumeric() || "_-.,:/=+@%".contains(c)
-}
-
 #[cfg(test)]
 mod tests {
-    use super::*;
-
     fn check(arg: &str, filled: &str) {
-        let params =
-            serde_json::json!({"day": "2024-02-29", "n": 3, "list": [1, "a"], "evil": "$(rm -rf /)", "日": "x"});
-        assert_eq!(fill(arg, params.as_object().unwrap()), filled);
+        let params = serde_json::json!({"day": "2024-02-29", "n": 3, "list": [1, "a"], "evil": "$(rm -rf /)", "日": "x", "zone": "theirs"});
+        let own = serde_json::json!({"day": "1970-01-01"});
+        let variables =
+            [("zone", "eu"), ("day", "never"), ("deep", "${n}")].map(|(name, value)| (name.into(), value.into()));
+        let filled_in = super::fill(arg, own.as_object().unwrap(), &variables.into(), params.as_object().unwrap());
+        assert_eq!(filled_in, filled);
     }
 
     #[test]
@@ -63,6 +48,13 @@ mod tests {
         check("${list}", r#"[1,"a"]"#);
         check("${日}", "x");
         check("${evil}", "$(rm -rf /)");
+    }
+
+    #[test]
+    fn variables_fill_what_is_no_parameter_of_the_job() {
+        check("--zone=${zone}", "--zone=eu");
+        check("${deep}", "${n}");
+        check("--x=$${day}", "--x=${day}");
     }
 
     #[test]

@@ -18,13 +18,14 @@ const BYTES_MAX: usize = 128 * 1024;
 /// Later ones win: default, passed on from the agent, set by the task, ours.
 pub(super) fn environment(
     start: &StartOrder,
+    given: &BTreeMap<String, String>,
     params: &Map<String, Value>,
     agent: impl Fn(&str) -> Option<OsString>,
 ) -> Result<Vec<(OsString, OsString)>, NotRunnable> {
     let body = &start.task.body;
     let mut env: BTreeMap<String, OsString> = BTreeMap::from([("PATH".into(), PATH.into())]);
     env.extend(body.env_pass.iter().filter_map(|name| Some((name.clone(), agent(name)?))));
-    env.extend(body.env.iter().map(|(name, value)| (name.clone(), value.into())));
+    env.extend(given.iter().map(|(name, value)| (name.clone(), value.into())));
     env.extend(params.iter().map(|(name, value)| (param_name(name), plain(value).into())));
     env.extend(ours(start, params).into_iter().map(|(name, value)| (name.to_owned(), value.into())));
     env.into_iter().map(|(name, value)| checked(name, value)).collect()
@@ -102,7 +103,7 @@ mod tests {
 
     fn show(body: &str, order: Order) -> String {
         let start = start(body, order);
-        match environment(&start, &super::super::params(&start).unwrap(), agent) {
+        match environment(&start, &start.task.body.env, &super::super::params(&start).unwrap(), agent) {
             Ok(env) => env.into_iter().map(|(n, v)| format!("{}={}\n", n.display(), v.display())).collect(),
             Err(error) => error.to_string(),
         }

@@ -3,6 +3,8 @@
 
 mod arguments;
 mod environment;
+mod filled;
+mod forms;
 mod outcome;
 
 use std::ffi::OsString;
@@ -13,11 +15,12 @@ use model::Span;
 use serde_json::{Map, Value};
 use wire::task::{Lang, TaskKind};
 
+pub(crate) use filled::{Filled, masks};
 pub(crate) use outcome::{of_ending, of_orphan};
 
 use crate::process::{ScriptError, ScriptKind, Scripts};
 use crate::session::StartOrder;
-use crate::shim::ShimOrder;
+use crate::shim::{Secrets, ShimOrder};
 
 /// Why the agent will not run a task. Trying again here would not help.
 #[derive(Debug, thiserror::Error)]
@@ -30,6 +33,10 @@ pub(crate) enum NotRunnable {
     Variable { name: String, why: &'static str },
     #[error("an argument holds a zero byte")]
     Argument,
+    #[error("what the task names cannot be filled in")]
+    Unfilled(#[from] wire::fill::Unfilled),
+    #[error("the order came without the secret {0}, which the task needs")]
+    NoSecret(String),
     #[error(transparent)]
     Script(#[from] ScriptError),
 }
@@ -46,14 +53,14 @@ pub(crate) struct Runners {
 }
 
 impl Runners {
-    /// The order for a shim; only for tasks that are processes.
-    pub(crate) fn prepare(&self, start: &StartOrder) -> Result<ShimOrder, NotRunnable> {
+    /// The order for a shim, and what it is told in confidence; only for tasks that are processes.
+    pub(crate) fn prepare(&self, start: &StartOrder) -> Result<(ShimOrder, Option<Secrets>), NotRunnable> {
         let body = &start.task.body;
-        let params = params(start)?;
-        let argv = self.argv(&body.kind, &params)?;
+        let filled = Filled::of(start)?;
+        let argv = self.argv(&body.kind, start, &filled)?;
         let mut order = ShimOrder::new(start.order.attempt, argv);
-        order.cwd = body.cwd.as_ref().map_or_else(|| self.work_dir.clone(), PathBuf::from);
-        order.env = environment::environment(start, &params, |name| std::env::var_os(name))?;
+        order.cwd = filled.cwd.as_deref().map_or_else(|| self.work_dir.clone(), PathBuf::from);
+        order.env = environment::environment(start, &filled.env, &filled.params, |name| std::env::var_os(name))?;
         order.timeout = start.order.timeout_us.map(|us| Duration::from(Span(us)));
         order.grace = Span(start.order.stop_grace_us).into();
         order.log_bytes_max = body.log.max_bytes;
@@ -62,10 +69,10 @@ impl Runners {
         order.leash = start.leash_until.map(|until| until.0.max(0) as u64);
         order.cgroup = self.cgroup.clone();
         order.open_files = self.open_files;
-        Ok(order)
+        Ok((order, filled::secrets(start)?))
     }
 
-    fn argv(&self, kind: &TaskKind, params: &Map<String, Value>) -> Result<Vec<OsString>, NotRunnable> {
+    fn argv(&self, kind: &TaskKind, start: &StartOrder, filled: &Filled) -> Result<Vec<OsString>, NotRunnable> {
         let (mut argv, args) = match kind {
             TaskKind::Script { lang, source, args } => {
                 (self.scripts.prepare(script_kind(*lang), source.as_bytes())?, &args[..])
@@ -76,7 +83,8 @@ impl Runners {
             }
             TaskKind::Noop | TaskKind::Http(_) | TaskKind::Executor { .. } => return Err(NotRunnable::NoProgram),
         };
-        argv.extend(args.iter().map(|arg| OsString::from(arguments::fill(arg, params))));
+        let (own, variables) = (&start.task.body.params, &start.order.variables);
+        argv.extend(args.iter().map(|arg| OsString::from(arguments::fill(arg, own, variables, &filled.params))));
         if argv.iter().any(|arg| arg.as_encoded_bytes().contains(&0)) {
             return Err(NotRunnable::Argument);
         }
@@ -85,8 +93,12 @@ impl Runners {
 }
 
 /// The task's parameters with those of the instance laid over them.
-pub(crate) fn params(start: &StartOrder) -> Result<Map<String, Value>, NotRunnable> {
-    let mut params = start.task.body.params.clone();
+#[cfg(test)]
+fn params(start: &StartOrder) -> Result<Map<String, Value>, NotRunnable> {
+    with_params_of(start, start.task.body.params.clone())
+}
+
+fn with_params_of(start: &StartOrder, mut params: Map<String, Value>) -> Result<Map<String, Value>, NotRunnable> {
     if !start.order.params.is_empty() {
         let own: Map<String, Value> = serde_json::from_slice(&start.order.params).map_err(NotRunnable::Params)?;
         params.extend(own);

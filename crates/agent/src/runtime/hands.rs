@@ -157,9 +157,12 @@ impl Hand {
     fn start_process(&self, start: &StartOrder) -> Result<(), NotStarted> {
         let attempt = start.order.attempt;
         let order = self.tools.runners.prepare(start);
-        let order = order.map_err(|error| NotStarted { verdict: Verdict::Refused, why: chain(&error) })?;
+        let (order, secrets) = order.map_err(|error| NotStarted { verdict: Verdict::Refused, why: chain(&error) })?;
         let dir = self.tools.run_dir.join(attempt.to_string());
-        let owned = self.tools.starter.start(&dir, &order);
+        let owned = match &secrets {
+            None => self.tools.starter.start(&dir, &order),
+            Some(secrets) => self.tools.starter.start_with(&dir, &order, secrets),
+        };
         let owned = owned.map_err(|error| failed("cannot start the process that owns the task", &error))?;
         if let Err(error) = self.tools.watcher.watch(owned) {
             // It runs, and only the next agent will learn how it ended: better ended than forgotten.

@@ -3,4 +3,5 @@
 mod adopting;
 mod ending;
 mod running;
+mod secrets;
 mod world;

@@ -170,6 +170,21 @@ endpoints! {
     XxlTokenRevoke XXL_TOKEN_REVOKE { => |s| s.says("Executors that show it are refused, at once").nothing().may(&[Code::NoSuchToken]) }
     TokenRevoke TOKEN_REVOKE { => |s| s.says("A token works no more, at once").nothing().may(&[Code::NoSuchToken]) }
 
+    VariableList VARIABLE_LIST { => |s| s.says("Variables of the installation, the tenant and its folders, by name").page::<VariableView>() }
+    VariablePut VARIABLE_PUT { => |s| s.says("Set a variable at one level").body::<VariableBody>().json::<VariableView>()
+        .may(&[Code::BadName, Code::OverSize]) }
+    VariableDelete VARIABLE_DELETE { => |s| s.says("Take a variable away at one level").query::<VariableQuery>().nothing()
+        .may(&[Code::NoSuchVariable, Code::BadName]) }
+    VariableEffective VARIABLE_EFFECTIVE { => |s| s.says("What every variable is in a job, and where it is set")
+        .page::<EffectiveView>().may(&[Code::NoSuchJob]) }
+    SecretList SECRET_LIST { => |s| s.says("Secrets, by name; never their values").page::<SecretView>() }
+    SecretPut SECRET_PUT { BODY_MAX = 256 << 10; => |s| s.says("Keep a secret's value, encrypted; no answer ever shows it")
+        .body::<SecretBody>().json::<SecretView>()
+        .may(&[Code::BadName, Code::BadSecret, Code::OverSize, Code::NoSecretKey, Code::OtherSecretKey]) }
+    SecretDelete SECRET_DELETE { => |s| s.says("Forget a secret").nothing().may(&[Code::NoSuchSecret]) }
+    SecretRotate SECRET_ROTATE { PATIENCE = 300; => |s| s.says("Move every secret to a new master key; may be repeated when it was cut short")
+        .json::<RotatedView>().may(&[Code::NoSecretKey, Code::OtherSecretKey, Code::NothingToRotate]) }
+
     Health HEALTH { => |s| s.says("Alive means: the scheduling loop makes progress").json::<HealthView>().may(&[Code::NotReady]) }
     Ready READY { => |s| s.says("Whether work is taken").json::<ReadyView>().may(&[Code::NotReady]) }
     Version VERSION { => |s| s.says("What runs here").json::<VersionView>() }

@@ -68,6 +68,7 @@ pub(super) fn build(desk: Desk) -> Router {
     let mounts = jobs(mounts);
     let mounts = instances(mounts);
     let mounts = agents(mounts);
+    let mounts = values(mounts);
     let router = installation(mounts).router;
     let small = DefaultPredicate::new().and(NotForContentType::const_new("application/vnd.sqlite3"));
     router
@@ -136,6 +137,19 @@ fn agents(mounts: Mounts) -> Mounts {
         .at(JoinToken, door::join_token)
         .at(LimitShow, door::limit)
         .at(LimitPut, door::put_limit)
+}
+
+fn values(mounts: Mounts) -> Mounts {
+    use doors::values as door;
+    mounts
+        .at(VariableList, door::variables)
+        .at(VariablePut, door::put_variable)
+        .at(VariableDelete, door::delete_variable)
+        .at(VariableEffective, door::effective)
+        .at(SecretList, door::secrets)
+        .at(SecretPut, door::put_secret)
+        .at(SecretDelete, door::delete_secret)
+        .at(SecretRotate, door::rotate)
 }
 
 fn installation(mounts: Mounts) -> Mounts {

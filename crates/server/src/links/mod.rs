@@ -8,6 +8,7 @@ mod stream;
 mod switchboard;
 mod tasks;
 mod uptime;
+mod values;
 
 pub(crate) use exchange::Exchange;
 pub use log_rights::log_rights;
@@ -16,3 +17,4 @@ pub use stream::order_message;
 pub use switchboard::{Switchboard, Word};
 pub use tasks::Tasks;
 pub use uptime::Uptime;
+pub use values::{Needs, Values};

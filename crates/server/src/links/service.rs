@@ -17,6 +17,7 @@ use wire::link::{Down, JoinReply, JoinRequest, LogDown, LogUp, Up, link_server::
 use super::stream;
 use super::switchboard::Switchboard;
 use super::tasks::Tasks;
+use super::values::Values;
 use crate::clock::Clock;
 use crate::doorman::Doorman;
 use crate::logs::LogStore;
@@ -39,6 +40,9 @@ pub struct LinkService {
     pub doorman: Arc<Doorman>,
     pub reads: Arc<dyn Reads>,
     pub logs: Arc<LogStore>,
+    pub values: Values,
+    /// The agents' port speaks TLS.
+    pub tls: bool,
 }
 
 /// Whether an agent may take this server for the owner of what it greeted for.
@@ -75,7 +79,9 @@ impl Link for LinkService {
     async fn session(&self, request: Request<Streaming<Up>>) -> Result<Response<Self::SessionStream>, Status> {
         let agent = self.known_agent(&request).await?;
         let (downs, out) = mpsc::channel(DOWN_QUEUE);
-        tokio::spawn(stream::run(self.clone(), agent, request.into_inner(), downs));
+        // Whoever listens in between must not hear a secret.
+        let private = self.tls || request.remote_addr().is_some_and(|from| from.ip().is_loopback());
+        tokio::spawn(stream::run(self.clone(), agent, private, request.into_inner(), downs));
         Ok(Response::new(Box::pin(ReceiverStream::new(out))))
     }
 

@@ -1,7 +1,8 @@
 //! One agent's working stream: words of ours become messages down, messages up become inputs of the shard. Decides
 //! nothing; what is lost with a stream is asked for again on the next.
 
-use std::collections::{BTreeSet, HashSet};
+use std::collections::{BTreeSet, HashMap};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use cluster::Stretch;
@@ -15,6 +16,7 @@ use super::hear::{SILENCE_MAX, listen};
 use super::service::{LinkService, Stands};
 use super::switchboard::Word;
 use super::uptime::Uptime;
+use super::values::Needs;
 use crate::shard::{Parcel, Seat};
 
 const BEAT_EVERY: Duration = Duration::from_secs(2);
@@ -25,7 +27,7 @@ const TASKS_MAX: usize = 100_000;
 
 type Downs = mpsc::Sender<Result<Down, Status>>;
 
-pub(super) async fn run(link: LinkService, agent: AgentId, mut ups: Streaming<Up>, downs: Downs) {
+pub(super) async fn run(link: LinkService, agent: AgentId, private: bool, mut ups: Streaming<Up>, downs: Downs) {
     let Some(hello) = first_word(&mut ups).await else { return };
     let Some(record) = link.doorman.record_of(agent, &hello, link.clock.now()) else {
         let _ = downs.send(Err(Status::unauthenticated("this agent was removed"))).await;
@@ -34,7 +36,8 @@ pub(super) async fn run(link: LinkService, agent: AgentId, mut ups: Streaming<Up
     let stretch = link.tenure.as_ref().map(|tenure| tenure.stretch());
     let (serial, words) = link.switchboard.connect(agent, link.clock.now());
     tracing::info!(%agent, name = %record.name, "agent connected");
-    let talker = tokio::spawn(talk(link.clone(), hello.protocol, stretch, words, downs.clone()));
+    let talker =
+        tokio::spawn(talk(link.clone(), Ear { protocol: hello.protocol, private }, stretch, words, downs.clone()));
     let uptime = Uptime::of(&hello, Instant::now());
     listen(&link, &record, uptime, serial, stretch, &mut ups, &downs).await;
     talker.abort();
@@ -56,7 +59,7 @@ async fn first_word(ups: &mut Streaming<Up>) -> Option<Hello> {
 
 async fn talk(
     link: LinkService,
-    protocol: u32,
+    ear: Ear,
     stretch: Option<Stretch>,
     mut words: mpsc::UnboundedReceiver<Word>,
     downs: Downs,
@@ -68,7 +71,7 @@ async fn talk(
         version: env!("CARGO_PKG_VERSION").into(),
         server: link.server,
     };
-    let mut mouth = Mouth { link, protocol, downs, told: HashSet::new() };
+    let mut mouth = Mouth { link, protocol: ear.protocol, private: ear.private, downs, told: HashMap::new() };
     let mut open = mouth.say(down::Body::Welcome(welcome)).await;
     if !mouth.link.switchboard.servers().is_empty() {
         let servers = mouth.link.switchboard.servers();
@@ -122,13 +125,22 @@ async fn talk(
     let _ = mouth.downs.send(Err(Status::unavailable("the stream was closed by the server"))).await;
 }
 
-struct Mouth {
-    link: LinkService,
+/// Who hears what is said.
+#[derive(Clone, Copy)]
+struct Ear {
     /// What the agent speaks.
     protocol: u32,
+    /// Nobody else can listen.
+    private: bool,
+}
+
+struct Mouth {
+    link: LinkService,
+    protocol: u32,
+    private: bool,
     downs: Downs,
-    /// Versions whose task this stream has carried.
-    told: HashSet<VersionId>,
+    /// Versions whose task this stream has carried, and what orders of them must be told.
+    told: HashMap<VersionId, Option<Arc<Needs>>>,
 }
 
 impl Mouth {
@@ -193,12 +205,18 @@ impl Mouth {
         }
         let mut items = Vec::with_capacity(orders.len());
         for order in orders {
-            if !self.told.contains(&order.version) {
-                self.refuse(order, "its task cannot be read");
+            let Some(needs) = self.told.get(&order.version).cloned() else {
+                self.refuse(order, "what to run cannot be read: its task is gone");
                 continue;
-            }
-            match self.params(order).await {
-                Ok(params) => items.push(order_message(order, params)),
+            };
+            let params = self.params(order).await.map_err(|error| format!("what to run cannot be read: {error}"));
+            let message = match (params, needs) {
+                (Ok(params), None) => Ok(order_message(order, params)),
+                (Ok(params), Some(needs)) => self.confide(order, params, needs).await,
+                (Err(error), _) => Err(error),
+            };
+            match message {
+                Ok(message) => items.push(message),
                 Err(error) => self.refuse(order, &error),
             }
         }
@@ -208,7 +226,7 @@ impl Mouth {
     /// Sends what these versions run, as far as this stream has not carried it. A version that cannot be read stays
     /// untold. False: the stream is gone.
     async fn tell_tasks(&mut self, versions: impl Iterator<Item = VersionId>) -> bool {
-        let unknown: BTreeSet<VersionId> = versions.filter(|version| !self.told.contains(version)).collect();
+        let unknown: BTreeSet<VersionId> = versions.filter(|version| !self.told.contains_key(version)).collect();
         if unknown.is_empty() {
             return true;
         }
@@ -228,7 +246,7 @@ impl Mouth {
                     continue;
                 }
             };
-            self.told.insert(version);
+            self.told.insert(version, task.needs.clone());
             let body = link::Task {
                 version: version.0,
                 job: task.job.0,
@@ -242,6 +260,20 @@ impl Mouth {
         true
     }
 
+    /// With what its task names, or why it cannot be sent.
+    async fn confide(&self, order: &Order, params: Vec<u8>, needs: Arc<Needs>) -> Result<link::Order, String> {
+        if self.protocol < link::VALUES {
+            return Err("its agent is too old to be told variables and secrets; upgrade it".into());
+        }
+        if !needs.uses.secrets.is_empty() && !self.private {
+            return Err("its agent is connected neither by TLS nor from this machine, and is told no secrets".into());
+        }
+        let (values, tenant) = (self.link.values.clone(), order.tenant);
+        let look_up = tokio::task::spawn_blocking(move || values.look_up(tenant, &needs));
+        let told = look_up.await.expect("a read does not panic")?;
+        Ok(link::Order { variables: told.variables, secrets: told.secrets, ..order_message(order, params) })
+    }
+
     async fn params(&self, order: &Order) -> Result<Vec<u8>, String> {
         let Some(id) = order.params else { return Ok(Vec::new()) };
         let tasks = self.link.tasks.clone();
@@ -251,9 +283,8 @@ impl Mouth {
 
     /// An order that never left is a report we write ourselves.
     fn refuse(&self, order: &Order, error: &str) {
-        tracing::error!(attempt = %order.attempt, %error, "what to run cannot be read; the order is refused");
-        let outcome =
-            Outcome::of(Verdict::Refused, format!("what to run cannot be read: {error}"), self.link.clock.now());
+        tracing::error!(attempt = %order.attempt, %error, "an order cannot be sent; it is refused");
+        let outcome = Outcome::of(Verdict::Refused, error, self.link.clock.now());
         let kind = ReportKind::Ended(Box::new(outcome));
         let report = Report { attempt: order.attempt, seq: u32::MAX, kind };
         self.link.shards.tell(order.shard, Input::Report { agent: order.agent, report });
@@ -278,5 +309,8 @@ pub fn order_message(order: &Order, params: Vec<u8>) -> link::Order {
         stop_grace_us: order.stop_grace.0,
         leash_us: order.leash.map(|span| span.0),
         params: params.into(),
+        // What its task names is added where it is sent.
+        variables: Default::default(),
+        secrets: Default::default(),
     }
 }

@@ -5,10 +5,16 @@ use std::time::{Duration, Instant};
 
 use model::{ContentId, JobId, VersionId};
 use store::{Reads, StoreError};
+use wire::JobBody;
+use wire::task::TaskBody;
+
+use super::values::Needs;
 
 /// Bytes of tasks and parameters kept in memory.
 const CACHE_BYTES: u64 = 32 << 20;
 const READ_WITHIN: Duration = Duration::from_secs(5);
+/// Quotes inside of texts are escaped: only a task that names something has these bytes.
+const USES: &[u8] = b"\"uses\":";
 
 #[derive(Clone)]
 pub struct Tasks {
@@ -21,6 +27,8 @@ pub struct Task {
     pub job: JobId,
     pub job_name: String,
     pub body: Vec<u8>,
+    /// What orders of it must be told; none for nearly all tasks.
+    pub needs: Option<Arc<Needs>>,
 }
 
 impl Tasks {
@@ -47,9 +55,22 @@ impl Tasks {
         let job_name = self.reads.job(stored.job, by)?.map(|job| job.name).unwrap_or_default();
         // Many jobs run the same thing.
         let body = self.content(stored.task)?.to_vec();
-        let task = Arc::new(Task { job: stored.job, job_name, body });
+        let needs = self.needs(&body, stored.source)?.map(Arc::new);
+        let task = Arc::new(Task { job: stored.job, job_name, body, needs });
         self.tasks.insert(version, Arc::clone(&task));
         Ok(task)
+    }
+
+    fn needs(&self, task: &[u8], source: ContentId) -> Result<Option<Needs>, StoreError> {
+        if !task.windows(USES.len()).any(|part| part == USES) {
+            return Ok(None);
+        }
+        let unreadable = |error: serde_json::Error| StoreError::Corrupt(format!("a task cannot be read: {error}"));
+        let body: TaskBody = serde_json::from_slice(task).map_err(unreadable)?;
+        let Some(uses) = body.uses else { return Ok(None) };
+        // Where the job was when this version was applied: it runs with what it was promised then.
+        let folder = JobBody::decode(&self.content(source)?).map_err(unreadable)?.folder.unwrap_or_default();
+        Ok(Some(Needs { uses, own: body.variables.into_iter().collect(), folder }))
     }
 
     pub fn content(&self, id: ContentId) -> Result<Arc<Vec<u8>>, StoreError> {

@@ -16,9 +16,11 @@ pub(crate) mod preview;
 mod refused;
 pub(crate) mod rerun;
 mod resources;
+mod secrets;
 mod sight;
 pub(crate) mod system;
 pub(crate) mod trigger;
+pub(crate) mod variables;
 pub(crate) mod why;
 
 use std::ops::Deref;

@@ -12,7 +12,7 @@ use wire::api::{Action, FieldDiff, PlanItem};
 use wire::{Code, Fault, JobBody, Time};
 
 use super::refused::trigger_fault;
-use super::{Sight, chain, jobs};
+use super::{Sight, chain, jobs, secrets};
 
 /// A page of jobs at a time, where all must be seen.
 const PAGE: usize = 1_000;
@@ -54,6 +54,7 @@ pub(super) fn make(
     }
     faults.extend(past_faults(reads, tenant, &bodies, now, by)?);
     faults.extend(resource_faults(reads, tenant, &bodies, by)?);
+    faults.extend(secrets::faults(reads, tenant, &bodies, by)?);
     if !faults.is_empty() {
         return Ok(Err(faults));
     }

@@ -46,6 +46,11 @@ impl Values for PgAccess {
         Ok(self.write_once(text, values)?.is_some())
     }
 
+    fn secret(&mut self, tenant: TenantId, name: &str) -> Result<Option<SealedSecret>, StoreError> {
+        let text = format!("{SECRET} where tenant = $1 and name = $2");
+        Ok(self.all(&text, &[&tenant.0, &name], secret)?.pop())
+    }
+
     fn remove_secret(&mut self, tenant: TenantId, name: &str) -> Result<bool, StoreError> {
         let text = "delete from secret where tenant = $1 and name = $2 returning 1";
         Ok(self.write_once(text, &[&tenant.0, &name])?.is_some())

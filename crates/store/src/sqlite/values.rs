@@ -1,7 +1,7 @@
 //! Variables and secrets: written through the connection of access, read beside the writer.
 
 use model::{TenantId, Timestamp};
-use rusqlite::{Connection, Row, params};
+use rusqlite::{Connection, OptionalExtension, Row, params};
 
 use super::access::SqliteAccess;
 use crate::values::{PLATFORM, SealedSecret, UsingJob, Values, Variable};
@@ -40,6 +40,11 @@ impl Values for SqliteAccess {
         let SealedSecret { tenant, name, folder, version, key_id, wrapped, sealed, changed_at, changed_by } = secret;
         let values = params![tenant.0, name, folder, version, key_id, wrapped, sealed, changed_at.0, changed_by];
         Ok(self.write(text, values)? == 1)
+    }
+
+    fn secret(&mut self, tenant: TenantId, name: &str) -> Result<Option<SealedSecret>, StoreError> {
+        let text = format!("{SECRET} where tenant = ?1 and name = ?2");
+        Ok(self.conn.prepare_cached(&text)?.query_row(params![tenant.0, name], secret).optional()?)
     }
 
     fn remove_secret(&mut self, tenant: TenantId, name: &str) -> Result<bool, StoreError> {

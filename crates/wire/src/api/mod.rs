@@ -12,6 +12,7 @@ pub mod job;
 pub mod page;
 pub mod resource;
 pub mod system;
+pub mod value;
 pub mod why;
 
 pub use access::{
@@ -36,5 +37,8 @@ pub use resource::{ResourceBody, ResourceKindWord, ResourceView, TicketView};
 pub use system::{
     FindingKind, FindingView, HealthView, JobCounts, LateView, LatenessView, QuarantineView, ReadyView, ShardView,
     StatsQuery, StatsView, VerifyQuery, VerifyView, VersionView,
+};
+pub use value::{
+    EffectiveView, LevelWord, RotatedView, SecretBody, SecretView, VariableBody, VariableQuery, VariableView,
 };
 pub use why::{ReasonView, WhyView};

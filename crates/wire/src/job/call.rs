@@ -11,7 +11,10 @@ pub(super) fn check_call(call: &HttpCall, short: bool, faults: &mut Faults) {
     let url_path = if short { "http" } else { "http.url" };
     faults.size(url_path, call.url.len(), 8 << 10);
     let rest = call.url.strip_prefix("http://").or_else(|| call.url.strip_prefix("https://"));
-    if rest.is_none_or(|rest| rest.is_empty() || rest.starts_with('/')) || call.url.contains(char::is_whitespace) {
+    // What a variable will make of it is seen by whoever calls it.
+    let open = call.url.starts_with("${");
+    let relative = rest.is_none_or(|rest| rest.is_empty() || rest.starts_with('/')) && !open;
+    if relative || call.url.contains(char::is_whitespace) {
         let message = format!("{:?} is not an absolute http or https URL", clip(&call.url));
         faults.add_hint(Code::BadCall, url_path, message, "write it like https://example.com/hook");
     }

@@ -95,6 +95,18 @@ impl JobBody {
     }
 }
 
+/// What is wrong with a folder's name, if anything; an empty one is no folder.
+pub fn folder_fault(folder: &str) -> Option<&'static str> {
+    let good = |part: &str| !part.is_empty() && part != "." && part != ".." && !part.chars().any(char::is_control);
+    if folder.len() > 256 {
+        Some("is longer than 256 bytes")
+    } else if !folder.is_empty() && !folder.split('/').all(good) {
+        Some("has an empty or odd part")
+    } else {
+        None
+    }
+}
+
 fn check_folder(folder: &str, faults: &mut Faults) {
     faults.size("folder", folder.len(), 256);
     let good = |part: &str| !part.is_empty() && part != "." && part != ".." && !part.chars().any(char::is_control);

@@ -54,6 +54,8 @@ impl JobBody {
             ("cwd", self.cwd.is_some()),
             ("exit", self.exit.is_some()),
             ("log", self.log.is_some()),
+            ("variables", !self.variables.is_empty()),
+            ("secrets", !self.secrets.is_empty()),
         ];
         for (key, _) in for_agents.into_iter().filter(|(_, given)| *given) {
             wrong(key, "an executor cannot be told that", "leave it out; only tasks of agents have it");

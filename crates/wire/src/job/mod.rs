@@ -12,6 +12,7 @@ mod retry;
 mod task;
 mod text;
 mod trigger;
+mod values;
 mod when;
 
 use std::collections::BTreeMap;
@@ -108,6 +109,12 @@ pub struct JobBody {
     pub env_pass: Vec<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cwd: Option<String>,
+    /// What `${name}` stands for in this job, before folder, tenant and installation are asked.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub variables: BTreeMap<String, String>,
+    /// Environment variables that hold secrets, each with the name of its secret.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub secrets: BTreeMap<String, String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub log: Option<LogMap>,
     /// Exit codes that mean something else than 0 = well, other = failed.

@@ -10,7 +10,9 @@ use super::check;
 use super::executor::write_executor;
 use super::faults::{Faults, clip};
 use super::form::form;
+use super::values::check_texts;
 use crate::errors::Code;
+use crate::fill::Uses;
 use crate::task::{ExitCodes, HttpCall, Lang, LogCaps, TaskBody, TaskKind};
 
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
@@ -101,9 +103,10 @@ impl JobBody {
             }
         }
         self.check_task_extras(faults);
+        self.check_values(faults);
         let usual = LogCaps::default();
         let log = self.log.clone().unwrap_or_default();
-        TaskBody {
+        let mut task = TaskBody {
             kind: self.task_kind(faults),
             params: self.params.clone(),
             env: self.env.clone(),
@@ -114,7 +117,13 @@ impl JobBody {
                 max_lines: faults.number("log.max_lines", log.max_lines.unwrap_or(usual.max_lines), 0, 1 << 32),
             },
             exit: self.exit.clone().unwrap_or_default(),
-        }
+            variables: self.variables.clone(),
+            secrets: self.secrets.clone(),
+            uses: None,
+        };
+        check_texts(&task, matches!(self.http, Some(HttpForm::Short(_))), faults);
+        task.uses = Uses::of(&task);
+        task
     }
 
     fn tasks_given(&self) -> Vec<&'static str> {
@@ -216,6 +225,8 @@ impl JobBody {
             max_lines: (task.log.max_lines != usual.max_lines).then_some(task.log.max_lines),
         });
         self.exit = (task.exit != ExitCodes::default()).then(|| task.exit.clone());
+        self.variables = task.variables.clone();
+        self.secrets = task.secrets.clone();
     }
 
     /// Puts the text of named script files in their place; `read` gets the key (`python.file`) and the path as written.

@@ -365,7 +365,7 @@ noop: true
             19 | job: h
             20 | colour_of_the_shed: green
                | ^
-            hint: the keys are job, folder, description, owner, labels, mode, cron, every, delay, once, after, manual, noop, sh, python, node, php, powershell, command, http, executor, params, env, env_pass, cwd, log, exit, pool, overlap, exclusive, retry, timeout, stop_grace, priority, limits, mutex, resources, not_started_by, not_finished_by, lost_after, dead_letter
+            hint: the keys are job, folder, description, owner, labels, mode, cron, every, delay, once, after, manual, noop, sh, python, node, php, powershell, command, http, executor, params, env, env_pass, cwd, variables, secrets, log, exit, pool, overlap, exclusive, retry, timeout, stop_grace, priority, limits, mutex, resources, not_started_by, not_finished_by, lost_after, dead_letter
             E0202 jobs[6]: keys and values are expected here
             21 | ---
             22 | - job: i

@@ -6,6 +6,7 @@ mod judge;
 #[cfg(test)]
 mod tests;
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
@@ -16,13 +17,14 @@ use reqwest::header::{HeaderMap, HeaderName, HeaderValue, LOCATION};
 use reqwest::{Client, Method, Response, StatusCode, Url, redirect};
 use serde_json::{Map, Value};
 use tokio::sync::{oneshot, watch};
+use wire::fill::{Piece, pieces};
 use wire::task::{HttpCall, TaskKind};
 
 use super::chain::chain;
 use super::clock;
 use crate::runners;
 use crate::session::StartOrder;
-use crate::shim::{FRAME_MAX, LOG, Log, Stream};
+use crate::shim::{FRAME_MAX, LOG, Log, Masks, Stream};
 
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 /// So much of an answer is kept and searched.
@@ -93,7 +95,7 @@ impl Caller {
     pub(crate) async fn run(&self, start: &StartOrder, dir: &Path, held: Held) -> Outcome {
         let started_at = clock::wall();
         let mut log = match open_log(start, dir) {
-            Ok(log) => log,
+            Ok(log) => Pad { log, masks: runners::masks(start) },
             Err(error) => {
                 return Outcome::of(
                     Verdict::Failed,
@@ -106,6 +108,8 @@ impl Caller {
             Ok(outcome) => outcome,
             Err(Failed(verdict, why)) => Outcome::of(verdict, why, clock::wall()),
         };
+        outcome.message = outcome.message.map(|message| log.cleaned(message));
+        let Pad { mut log, .. } = log;
         log.finish(clock::wall().0);
         outcome.started_at = Some(started_at);
         outcome.ended_at = clock::wall();
@@ -114,7 +118,7 @@ impl Caller {
     }
 
     /// Until it is answered, its time is up, it is stopped, or its leash runs out.
-    async fn limited(&self, start: &StartOrder, log: &mut Log, held: Held) -> Result<Outcome, Failed> {
+    async fn limited(&self, start: &StartOrder, log: &mut Pad, held: Held) -> Result<Outcome, Failed> {
         let timeout = async {
             match start.order.timeout_us {
                 Some(us) => tokio::time::sleep(Span(us).into()).await,
@@ -132,30 +136,29 @@ impl Caller {
         }
     }
 
-    async fn call(&self, start: &StartOrder, log: &mut Log) -> Result<Outcome, Failed> {
-        let TaskKind::Http(call) = &start.task.body.kind else {
+    async fn call(&self, start: &StartOrder, log: &mut Pad) -> Result<Outcome, Failed> {
+        let TaskKind::Http(written) = &start.task.body.kind else {
             return Err(Failed(Verdict::Refused, "the task is no HTTP call".into()));
         };
-        let params = runners::params(start).map_err(|error| Failed(Verdict::Refused, chain(&error)))?;
+        let filled = runners::Filled::of(start).map_err(|error| Failed(Verdict::Refused, chain(&error)))?;
+        let call = filled.call.as_deref().expect("an HTTP task is a call");
         let expected = judge::Statuses::parse(&call.expect_status).map_err(refused)?;
-        let request = Prepared::new(call, &params, start)?;
+        let request = Prepared::new(call, &filled.params, start)?.confiding(written);
         let answer = self.follow(request, call.redirects, log).await?;
-        for chunk in answer.body.chunks(FRAME_MAX) {
-            log.append(Stream::Stdout, clock::wall().0, chunk);
-        }
+        log.keep(&answer.body);
         if answer.truncated {
-            note(log, "the rest of the answer is not kept");
+            log.note("the rest of the answer is not kept");
         }
         Ok(judge::judge(&answer, &expected, call.expect_body.as_deref(), clock::wall()))
     }
 
-    async fn follow(&self, mut request: Prepared, redirects: u8, log: &mut Log) -> Result<Answer, Failed> {
+    async fn follow(&self, mut request: Prepared, redirects: u8, log: &mut Pad) -> Result<Answer, Failed> {
         let mut left = redirects;
         loop {
             allowed::allowed(&request.url).map_err(|error| refused(error.to_string()))?;
             let response = self.send(&request).await?;
             let status = response.status();
-            note(log, &format!("{} {} answered {status}", request.method, request.url));
+            log.note(&format!("{} {} answered {status}", request.method, request.url));
             let Some(location) = location(&response, &request.url).filter(|_| redirects > 0) else {
                 return read(response).await;
             };
@@ -163,7 +166,7 @@ impl Caller {
                 return Err(Failed(Verdict::Failed, format!("redirected more than {redirects} times")));
             }
             left -= 1;
-            request.redirect(status, location);
+            request.redirect(status, location)?;
         }
     }
 
@@ -187,6 +190,9 @@ struct Prepared {
     url: Url,
     headers: HeaderMap,
     body: Option<String>,
+    /// Headers that hold secrets; as little to be told to another host as those that always do.
+    secret_headers: Vec<HeaderName>,
+    secret_body: bool,
 }
 
 impl Prepared {
@@ -206,10 +212,22 @@ impl Prepared {
         if call.body.is_none() && body.is_some() {
             headers.entry("content-type").or_insert(HeaderValue::from_static("application/json"));
         }
-        Ok(Prepared { method, url, headers, body })
+        Ok(Prepared { method, url, headers, body, secret_headers: Vec::new(), secret_body: false })
     }
 
-    fn redirect(&mut self, status: StatusCode, to: Url) {
+    /// Remembers where the call, as it was written, names secrets.
+    fn confiding(mut self, written: &HttpCall) -> Prepared {
+        let names = |text: &str| matches!(pieces(text), Ok(pieces) if pieces.iter().any(|piece| matches!(piece, Piece::Secret(_))));
+        let headers = written.headers.iter().filter(|(_, text)| names(text));
+        self.secret_headers = headers.filter_map(|(name, _)| HeaderName::from_bytes(name.as_bytes()).ok()).collect();
+        for name in &self.secret_headers {
+            self.headers.get_mut(name).into_iter().for_each(|value| value.set_sensitive(true));
+        }
+        self.secret_body = written.body.as_deref().is_some_and(names);
+        self
+    }
+
+    fn redirect(&mut self, status: StatusCode, to: Url) -> Result<(), Failed> {
         let becomes_get = match status {
             StatusCode::SEE_OTHER => self.method != Method::HEAD,
             StatusCode::MOVED_PERMANENTLY | StatusCode::FOUND => self.method == Method::POST,
@@ -222,8 +240,13 @@ impl Prepared {
         }
         if to.origin() != self.url.origin() {
             PRIVATE_HEADERS.iter().for_each(|name| drop(self.headers.remove(*name)));
+            self.secret_headers.drain(..).for_each(|name| drop(self.headers.remove(name)));
+            if self.secret_body && self.body.is_some() {
+                return Err(refused("it was redirected to another host, which must not be told its secrets"));
+            }
         }
         self.url = to;
+        Ok(())
     }
 }
 
@@ -279,8 +302,34 @@ fn open_log(start: &StartOrder, dir: &Path) -> std::io::Result<Log> {
     Ok(Log::new(file, caps.max_bytes, caps.max_lines))
 }
 
-fn note(log: &mut Log, text: &str) {
-    log.append(Stream::Stderr, clock::wall().0, format!("{text}\n").as_bytes());
+/// The log of a call, without what it was told in confidence.
+struct Pad {
+    log: Log,
+    masks: Option<Arc<Masks>>,
+}
+
+impl Pad {
+    fn keep(&mut self, body: &[u8]) {
+        self.append(Stream::Stdout, body);
+    }
+
+    fn note(&mut self, text: &str) {
+        self.append(Stream::Stderr, format!("{text}\n").as_bytes());
+    }
+
+    fn append(&mut self, stream: Stream, bytes: &[u8]) {
+        let bytes = self.masks.as_ref().map_or(Cow::Borrowed(bytes), |masks| Cow::Owned(masks.hide(bytes)));
+        for chunk in bytes.chunks(FRAME_MAX) {
+            self.log.append(stream, clock::wall().0, chunk);
+        }
+    }
+
+    fn cleaned(&self, text: String) -> String {
+        match &self.masks {
+            Some(masks) => String::from_utf8_lossy(&masks.hide(text.as_bytes())).into_owned(),
+            None => text,
+        }
+    }
 }
 
 fn refused(why: impl Into<String>) -> Failed {
