@@ -24,7 +24,9 @@ pub(super) fn environment(
 ) -> Result<Vec<(OsString, OsString)>, NotRunnable> {
     let body = &start.task.body;
     let mut env: BTreeMap<String, OsString> = BTreeMap::from([("PATH".into(), PATH.into())]);
-    env.extend(body.env_pass.iter().filter_map(|name| Some((name.clone(), agent(name)?))));
+    // Ours may be keys and tokens of the installation: no job can ask for them.
+    let passed = body.env_pass.iter().filter(|name| !name.starts_with("DULY_"));
+    env.extend(passed.filter_map(|name| Some((name.clone(), agent(name)?))));
     env.extend(given.iter().map(|(name, value)| (name.clone(), value.into())));
     env.extend(params.iter().map(|(name, value)| (param_name(name), plain(value).into())));
     env.extend(ours(start, params).into_iter().map(|(name, value)| (name.to_owned(), value.into())));
@@ -95,7 +97,7 @@ mod tests {
     }
 
     fn agent(name: &str) -> Option<OsString> {
-        [("SECRET", "x"), ("LANG", "C"), ("ZONE", "agent's")]
+        [("SECRET", "x"), ("DULY_SECRET_KEY", "x"), ("LANG", "C"), ("ZONE", "agent's")]
             .iter()
             .find(|(known, _)| *known == name)
             .map(|(_, v)| v.into())
@@ -111,7 +113,7 @@ mod tests {
 
     #[test]
     fn a_task_sees_what_its_order_says_and_nothing_else() {
-        let body = r#"{"kind":"command","argv":["x"], "env":{"ZONE":"task's","DULY_FENCE":"0"}, "env_pass":["LANG","ZONE","NONE"],
+        let body = r#"{"kind":"command","argv":["x"], "env":{"ZONE":"task's","DULY_FENCE":"0"}, "env_pass":["LANG","ZONE","NONE","DULY_SECRET_KEY"],
                        "params":{"day":"monday","n.rows":5,"deep":{"a":[1]}}}"#;
         let order = Order {
             attempt: 70,

@@ -5,7 +5,9 @@ use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::sync::{Arc, Mutex};
 
 use serde_json::json;
-use wire::link::Order;
+use wire::fill::Uses;
+use wire::link::{Order, SecretValue};
+use wire::task::TaskBody;
 
 use super::*;
 use crate::process::read_log;
@@ -59,9 +61,20 @@ struct Run {
 }
 
 async fn call(task: serde_json::Value, timeout: Option<Span>) -> Run {
+    let timeout_us = timeout.map(|span| span.0);
+    ordered(task, Order { attempt: 70, instance: 9, timeout_us, ..Order::default() }).await
+}
+
+/// A call that names the secret `key`.
+async fn call_in_confidence(task: serde_json::Value) -> Run {
+    let secrets = [("key".to_owned(), SecretValue { text: "hunter22".into() })].into();
+    ordered(task, Order { attempt: 70, instance: 9, secrets, ..Order::default() }).await
+}
+
+async fn ordered(task: serde_json::Value, order: Order) -> Run {
     let dir = tempfile::tempdir().unwrap();
-    let body = serde_json::from_value(task).unwrap();
-    let order = Order { attempt: 70, instance: 9, timeout_us: timeout.map(|span| span.0), ..Order::default() };
+    let mut body: TaskBody = serde_json::from_value(task).unwrap();
+    body.uses = Uses::of(&body);
     let task = Arc::new(Task { job: 1, job_name: "job".into(), body });
     let start = StartOrder { order, task, leash_until: None, until: Timestamp(0) };
     let (_reins, held) = reins(None);
@@ -198,4 +211,32 @@ async fn a_long_answer_is_cut_and_the_cut_is_said() {
 async fn a_name_that_cannot_be_found_is_a_failure_that_may_pass() {
     let run = call(json!({"kind": "http", "url": "http://no-such-host.invalid/"}), None).await;
     assert_eq!((run.outcome.verdict, run.outcome.exit_code), (Verdict::Failed, None));
+}
+
+#[tokio::test]
+async fn a_secret_reaches_the_called_and_is_not_read_in_the_log() {
+    let site = site(&[("/hook", "HTTP/1.1 200 OK\r\ncontent-length: 17\r\n\r\nyou sent hunter22")]);
+    let task = json!({"kind": "http", "url": site.url("/hook"), "method": "POST", "body": "{\"k\":\"${secret.key}\"}",
+        "headers": {"x-key": "Bearer ${secret.key}"}, "expect_body": "hunter22"});
+    let run = call_in_confidence(task).await;
+    assert_eq!(run.outcome.verdict, Verdict::Succeeded, "{:?}", run.outcome.message);
+    let heard = site.heard().concat();
+    assert!(heard.contains("x-key: Bearer hunter22") && heard.contains(r#"{"k":"hunter22"}"#), "{heard}");
+    assert!(run.log.contains("you sent ***") && !run.log.contains("hunter22"), "{}", run.log);
+}
+
+#[tokio::test]
+async fn a_secret_does_not_follow_a_redirect_to_another_host() {
+    let elsewhere = site(&[("/", "HTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n")]);
+    let moved = format!("HTTP/1.1 307 Moved\r\nlocation: {}\r\ncontent-length: 0\r\n\r\n", elsewhere.url("/"));
+    let moved: &'static str = moved.leak();
+    let site = site(Vec::leak(vec![("/", moved)]));
+    let header = json!({"kind": "http", "url": site.url("/"), "redirects": 1, "headers": {"x-key": "${secret.key}"}});
+    assert_eq!(call_in_confidence(header).await.outcome.verdict, Verdict::Succeeded);
+    let body = json!({"kind": "http", "url": site.url("/"), "redirects": 1, "method": "POST", "body": "${secret.key}"});
+    let refused = call_in_confidence(body).await.outcome;
+    assert_eq!(refused.verdict, Verdict::Refused, "{refused:?}");
+    assert_eq!(elsewhere.heard().len(), 1);
+    assert!(!elsewhere.heard().concat().contains("hunter22"));
+    assert!(site.heard().concat().contains("hunter22"));
 }
