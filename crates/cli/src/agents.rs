@@ -2,7 +2,7 @@
 
 use clap::{Args, Subcommand};
 use wire::Length;
-use wire::api::{AgentKindWord, AgentStateWord, AgentView, JoinTokenBody, LimitBody, PoolBody};
+use wire::api::{AgentKindWord, AgentStateWord, AgentView, JoinTokenBody, LimitBody, PoolBody, SharingBody};
 
 use crate::Session;
 use crate::failure::{Done, Failure, NOT_FOUND};
@@ -22,6 +22,16 @@ pub enum AgentsCommand {
     Drain { agent: String },
     /// Give a drained agent work again.
     Undrain { agent: String },
+    /// Say which tenants use an agent besides its own; with neither option, nobody else.
+    Share {
+        agent: String,
+        /// Every tenant.
+        #[arg(long, conflicts_with = "tenants")]
+        everyone: bool,
+        /// These, separated by commas.
+        #[arg(long, value_delimiter = ',')]
+        tenants: Vec<String>,
+    },
     /// Forget an agent; it must join anew to come back.
     Remove {
         agent: String,
@@ -69,9 +79,9 @@ pub enum LimitCommand {
 
 /// A number that may be none; clap would take an `Option` for an absent argument.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Bound(Option<u32>);
+pub struct Bound(pub(crate) Option<u32>);
 
-fn bound(text: &str) -> Result<Bound, String> {
+pub(crate) fn bound(text: &str) -> Result<Bound, String> {
     match text {
         "none" => Ok(Bound(None)),
         _ => text.parse().map(|n| Bound(Some(n))).map_err(|_| "write a number, or none".into()),
@@ -89,6 +99,12 @@ pub struct JoinTokenArgs {
     /// How long the token works.
     #[arg(long)]
     expires_in: Option<Length>,
+    /// The agent takes runs of every tenant.
+    #[arg(long, conflicts_with = "tenants")]
+    shared: bool,
+    /// The agent takes runs of these tenants too; separated by commas.
+    #[arg(long, value_delimiter = ',')]
+    tenants: Vec<String>,
 }
 
 fn label(text: &str) -> Result<(String, String), String> {
@@ -117,6 +133,16 @@ impl Session<'_> {
             AgentsCommand::Undrain { agent } => {
                 let agent = self.client.undrain(self.find(&agent).await?).await?;
                 self.out.answer(&agent.raw, || format!("{} gets work again.\n", agent.name));
+                Ok(())
+            }
+            AgentsCommand::Share { agent, everyone, tenants } => {
+                let body = SharingBody { everyone, tenants };
+                let view = self.client.share_agent(self.find(&agent).await?, &body).await?;
+                self.out.answer(&view.raw, || match (body.everyone, body.tenants.is_empty()) {
+                    (true, _) => format!("{} takes runs of every tenant.\n", view.name),
+                    (false, true) => format!("{} takes runs of its own tenant only.\n", view.name),
+                    (false, false) => format!("{} takes runs of {} too.\n", view.name, body.tenants.join(", ")),
+                });
                 Ok(())
             }
             AgentsCommand::Remove { agent, yes } => {
@@ -203,8 +229,12 @@ impl Session<'_> {
     }
 
     pub(crate) async fn join_token(&self, args: JoinTokenArgs) -> Done {
-        let body =
-            JoinTokenBody { pools: args.pools, labels: args.labels.into_iter().collect(), expires_in: args.expires_in };
+        let body = JoinTokenBody {
+            pools: args.pools,
+            labels: args.labels.into_iter().collect(),
+            expires_in: args.expires_in,
+            sharing: SharingBody { everyone: args.shared, tenants: args.tenants },
+        };
         let token = self.client.join_token(&body).await?;
         self.out.answer(&token.raw, || format!("{}\n", token.token));
         self.out.note(&format!("It works once, until {}.", self.out.time(Some(token.expires_at))));

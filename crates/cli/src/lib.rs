@@ -23,6 +23,7 @@ pub mod remembered;
 mod resources;
 mod system;
 mod table;
+mod tenants;
 mod times;
 mod values;
 
@@ -49,6 +50,9 @@ pub struct ClientOptions {
     /// A file holding the token.
     #[arg(long, env = "DULY_TOKEN_FILE", global = true, help_heading = "Client")]
     pub token_file: Option<PathBuf>,
+    /// The tenant to act in; your own if absent.
+    #[arg(long, env = "DULY_TENANT", global = true, help_heading = "Client")]
+    pub tenant: Option<String>,
     /// Print the API's answer as it came, for programs.
     #[arg(long, global = true, help_heading = "Client")]
     pub json: bool,
@@ -72,7 +76,7 @@ pub enum Commands {
     Next(times::NextArgs),
     /// The times a trigger would name, without making a job.
     Preview(times::PreviewArgs),
-    /// Agents: list, show, drain, undrain, remove.
+    /// Agents: list, show, drain, undrain, share, remove.
     #[command(subcommand)]
     Agents(agents::AgentsCommand),
     /// Pools: list, set, delete.
@@ -87,6 +91,9 @@ pub enum Commands {
     /// Secrets: list, set, delete, rotate-key.
     #[command(subcommand)]
     Secret(values::SecretCommand),
+    /// Tenants: list, show, create, set, export, delete.
+    #[command(subcommand)]
+    Tenant(tenants::TenantCommand),
     /// Make a token with which one agent joins.
     JoinToken(agents::JoinTokenArgs),
     /// Servers of the installation: status, drain, undrain, weight, forget.
@@ -194,6 +201,7 @@ async fn dispatch(command: Commands, options: ClientOptions, out: &Out) -> Done 
         Commands::Resource(command) => session.resource(command).await,
         Commands::Variable(command) => session.variable(command).await,
         Commands::Secret(command) => session.secret(command).await,
+        Commands::Tenant(command) => session.tenant(command).await,
         Commands::JoinToken(args) => session.join_token(args).await,
         Commands::Token(command) => session.token(command).await,
         Commands::XxlToken(command) => session.xxl_token(command).await,
@@ -226,7 +234,9 @@ fn connect(options: ClientOptions) -> Result<Client, Failure> {
         (None, None) => remembered(&options.url)?,
     };
     let token = token.map(|token| token.trim().to_owned()).filter(|token| !token.is_empty());
-    Client::new(Settings::new(options.url, token)).map_err(|error| Failure::usage(Code::BadArgument, error.to_string()))
+    let tenant = options.tenant.filter(|tenant| !tenant.is_empty());
+    Client::new(Settings { tenant, ..Settings::new(options.url, token) })
+        .map_err(|error| Failure::usage(Code::BadArgument, error.to_string()))
 }
 
 #[cfg(test)]

@@ -11,6 +11,7 @@ use wire::api::{
     XxlTokenCreatedView, XxlTokenView,
 };
 use wire::api::{EffectiveView, RotatedView, SecretBody, SecretView, VariableBody, VariableQuery, VariableView};
+use wire::api::{SharingBody, TenantBody, TenantChangeBody, TenantDeleteQuery, TenantDeletionView, TenantView};
 use wire::routes;
 
 use crate::{Answer, Client, Error};
@@ -176,6 +177,38 @@ impl Client {
 
     pub async fn put_limit(&self, body: &LimitBody) -> Result<LimitBody> {
         self.call(routes::LIMIT_PUT, &[]).body(body).json().await
+    }
+}
+
+/// Tenants.
+impl Client {
+    pub async fn share_agent(&self, id: i64, body: &SharingBody) -> Result<AgentView> {
+        self.call(routes::AGENT_SHARE, &[&id.to_string()]).body(body).json().await
+    }
+
+    pub async fn tenants(&self) -> Result<Page<TenantView>> {
+        self.call(routes::TENANT_LIST, &[]).json().await
+    }
+
+    pub async fn create_tenant(&self, body: &TenantBody) -> Result<TenantView> {
+        self.call(routes::TENANT_CREATE, &[]).body(body).json().await
+    }
+
+    pub async fn tenant(&self, name: &str) -> Result<TenantView> {
+        self.call(routes::TENANT_SHOW, &[name]).json().await
+    }
+
+    pub async fn change_tenant(&self, name: &str, body: &TenantChangeBody) -> Result<TenantView> {
+        self.call(routes::TENANT_SET, &[name]).body(body).json().await
+    }
+
+    /// JSON lines; read them with `chunk`. The last one says `end`.
+    pub async fn export_tenant(&self, name: &str) -> std::result::Result<Response, Error> {
+        self.call(routes::TENANT_EXPORT, &[name]).unbounded().send().await
+    }
+
+    pub async fn delete_tenant(&self, name: &str, query: &TenantDeleteQuery) -> Result<TenantDeletionView> {
+        self.call(routes::TENANT_DELETE, &[name]).query(query).json().await
     }
 }
 

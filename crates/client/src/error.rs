@@ -17,6 +17,8 @@ pub enum Error {
 pub enum BadSettings {
     #[error("{0:?} is not the address of a server; write it like http://127.0.0.1:7070")]
     Url(String),
+    #[error("no tenant has such a name")]
+    Tenant,
     #[error("the token has characters no token has; was it copied whole?")]
     Token,
     #[error("cannot make an HTTP client")]

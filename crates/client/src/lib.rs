@@ -19,6 +19,8 @@ pub struct Settings {
     /// `http://host:port`, without a path.
     pub url: String,
     pub token: Option<String>,
+    /// The tenant all requests are about; the caller's own if absent.
+    pub tenant: Option<String>,
     /// For one request, streams apart.
     pub timeout: Duration,
 }
@@ -27,7 +29,7 @@ impl Settings {
     pub const DEFAULT_URL: &str = "http://127.0.0.1:7070";
 
     pub fn new(url: impl Into<String>, token: Option<String>) -> Settings {
-        Settings { url: url.into(), token, timeout: Duration::from_secs(60) }
+        Settings { url: url.into(), token, tenant: None, timeout: Duration::from_secs(60) }
     }
 }
 
@@ -37,6 +39,7 @@ pub struct Client {
     http: reqwest::Client,
     base: String,
     token: Option<String>,
+    tenant: Option<String>,
     timeout: Duration,
 }
 
@@ -51,15 +54,20 @@ impl Client {
         if settings.token.as_ref().is_some_and(|token| !token.bytes().all(|b| b.is_ascii_graphic())) {
             return Err(BadSettings::Token);
         }
+        if settings.tenant.as_ref().is_some_and(|tenant| !tenant.bytes().all(|b| b.is_ascii_graphic())) {
+            return Err(BadSettings::Tenant);
+        }
         // Whoever comes second finds the provider there already, which is as good.
         let _ = rustls::crypto::ring::default_provider().install_default();
+        let base = url.to_owned();
         let http = reqwest::Client::builder()
             .user_agent(concat!("duly/", env!("CARGO_PKG_VERSION")))
             .connect_timeout(Duration::from_secs(5))
             .redirect(reqwest::redirect::Policy::none())
             .build()
             .map_err(BadSettings::Http)?;
-        Ok(Client { http, base: url.to_owned(), token: settings.token, timeout: settings.timeout })
+        let Settings { token, tenant, timeout, .. } = settings;
+        Ok(Client { http, base, token, tenant, timeout })
     }
 
     pub fn url(&self) -> &str {

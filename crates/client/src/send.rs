@@ -132,6 +132,9 @@ impl Call<'_> {
             Method::Put => http.put(&self.url),
             Method::Delete => http.delete(&self.url),
         };
+        if let Some(tenant) = &self.client.tenant {
+            request = request.header("duly-tenant", tenant);
+        }
         if let Some(token) = &self.client.token {
             request = request.bearer_auth(token);
         }

@@ -84,6 +84,7 @@ impl Bench {
                 joined_at: START,
                 seen_at: None,
                 version: String::new(),
+                serves: model::Serves::Own,
                 kind: model::AgentKind::Agent,
             });
             bench.step(Input::AgentUp { agent, held: Vec::new(), up_since: Timestamp::MIN });

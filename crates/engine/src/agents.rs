@@ -1,12 +1,12 @@
 //! What the engine knows of agents: who is there, what each holds, and what to believe when one falls silent.
 //! Absence is believed only from an agent that has stored our term.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use model::{
     AgentId, AgentKind, AgentRecord, AttemptId, Ending, Exclusive, InstanceId, Load, MisfireRule, Outcome, ShardId,
-    SkipReason, Span, State, Timestamp, Uncertain, Verdict, Why,
+    SkipReason, Span, State, TenantId, Timestamp, Uncertain, Verdict, Why,
 };
 use rustc_hash::{FxHashMap, FxHashSet};
 
@@ -30,9 +30,52 @@ pub(crate) struct Agent {
     pub busy: FxHashSet<InstanceId>,
     /// Scheduled instances proposed for it.
     pub proposed: u32,
+    /// The same of each tenant that has any: ordered, proposed.
+    pub of_tenants: BTreeMap<TenantId, (u32, u32)>,
 }
 
 impl Agent {
+    fn new(record: Arc<AgentRecord>) -> Agent {
+        let load = Load::default();
+        let (busy, of_tenants) = (FxHashSet::default(), BTreeMap::new());
+        Agent { record, connected: false, load, busy, proposed: 0, of_tenants }
+    }
+
+    pub(crate) fn take(&mut self, id: InstanceId, tenant: TenantId) {
+        if self.busy.insert(id) {
+            self.of_tenants.entry(tenant).or_default().0 += 1;
+        }
+    }
+
+    pub(crate) fn give_back(&mut self, id: InstanceId, tenant: TenantId) {
+        if self.busy.remove(&id) {
+            self.count(tenant, |(ordered, _)| *ordered -= 1);
+        }
+    }
+
+    pub(crate) fn propose(&mut self, tenant: TenantId) {
+        self.proposed += 1;
+        self.of_tenants.entry(tenant).or_default().1 += 1;
+    }
+
+    pub(crate) fn forget_proposal(&mut self, tenant: TenantId) {
+        self.proposed -= 1;
+        self.count(tenant, |(_, proposed)| *proposed -= 1);
+    }
+
+    fn count(&mut self, tenant: TenantId, change: impl Fn(&mut (u32, u32))) {
+        let counts = self.of_tenants.get_mut(&tenant).expect("what is taken back was counted");
+        change(counts);
+        if *counts == (0, 0) {
+            self.of_tenants.remove(&tenant);
+        }
+    }
+
+    /// How many of the tenant's are ordered to it.
+    pub(crate) fn holds_of(&self, tenant: TenantId) -> u32 {
+        self.of_tenants.get(&tenant).map_or(0, |(ordered, _)| *ordered)
+    }
+
     /// It keeps what it is told about terms, so that its word for "not here" can be believed.
     pub(crate) fn is_fenced(&self) -> bool {
         !self.record.kind.is_executor()
@@ -71,10 +114,15 @@ impl Shard {
             }
             None => {
                 // One that was removed may come again, and still have what it was sent.
-                let busy = self.open.values().filter(|open| open.agent() == Some(id)).map(|open| open.id).collect();
-                let scheduled = self.open.values().filter(|o| o.phase == Phase::Scheduled && o.target == Some(id));
-                let proposed = scheduled.count() as u32;
-                self.agents.insert(id, Agent { record, connected: false, load: Load::default(), busy, proposed });
+                let mut agent = Agent::new(record);
+                for open in self.open.values() {
+                    if open.agent() == Some(id) {
+                        agent.take(open.id, open.tenant);
+                    } else if open.phase == Phase::Scheduled && open.target == Some(id) {
+                        agent.propose(open.tenant);
+                    }
+                }
+                self.agents.insert(id, agent);
             }
         }
         self.queues.regroup(&self.agents);
@@ -295,6 +343,7 @@ impl Shard {
             self.enlist(Arc::new(record));
         }
         self.tenants = roster.tenants.iter().map(|tenant| (tenant.id, tenant.clone())).collect();
+        self.queues.turns.set_all(&roster.tenants);
         self.queues.global_limit = roster.global_limit;
         self.queues.set_limits(&roster.pools);
         self.drain_all(now, out);
@@ -308,7 +357,8 @@ impl Shard {
 
 /// Whether both belong to the same lines.
 fn belongs_alike(a: &AgentRecord, b: &AgentRecord) -> bool {
-    (a.tenant, &a.name, &a.pools, &a.labels, listed(a)) == (b.tenant, &b.name, &b.pools, &b.labels, listed(b))
+    let lines = |of: &AgentRecord| (of.tenant, of.serves.clone(), of.name.clone(), of.pools.clone(), listed(of));
+    lines(a) == lines(b) && a.labels == b.labels
 }
 
 fn listed(record: &AgentRecord) -> Option<u32> {

@@ -14,6 +14,8 @@ use crate::shard::{SLICE, Shard};
 const FLUSH_AFTER: Span = Span::secs(1);
 /// Flushes fall on these instants, so that many short runs are one look and not one each.
 const FLUSH_EVERY: i64 = 50_000;
+/// How many one step writes: what falls due meanwhile waits no longer than that takes.
+const FLUSHES: usize = 500;
 /// How much longer than its timeout an attempt may take to be reported before we ask again for its end.
 const TIMEOUT_MARGIN: Span = Span::secs(5);
 
@@ -31,6 +33,8 @@ pub(crate) enum Alarm {
     Overdue(InstanceId, AttemptId),
     NotStarted(InstanceId),
     NotFinished(InstanceId),
+    /// Somebody in line may go now whose turn had not come.
+    Turn,
 }
 
 impl Alarms {
@@ -74,8 +78,10 @@ impl Shard {
                 Alarm::Overdue(id, attempt) => self.press_overdue(id, attempt, now, out),
                 Alarm::NotStarted(id) => self.remark_not_started(id, now, out),
                 Alarm::NotFinished(id) => self.remark_not_finished(id, now, out),
+                Alarm::Turn => self.drain_all(now, out),
             }
         }
+        let most = most.min(out.changes.len() + FLUSHES);
         while out.changes.len() < most
             && let Some(id) = self.alarms.take_flush(now)
         {

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use model::{AgentId, InstanceId, JobId};
+use model::{AgentId, InstanceId, JobId, TenantId};
 
 use crate::open::{Open, Phase};
 use crate::shard::Shard;
@@ -29,7 +29,7 @@ impl Shard {
     fn check_due(&self) -> Result<(), String> {
         let scheduled = self.open.values().filter(|open| open.phase == Phase::Scheduled);
         let expected: BTreeSet<_> = scheduled.map(|open| (open.due, open.id)).collect();
-        let kept = self.due.iter().flat_map(|(at, ids)| ids.iter().map(|id| (*at, *id)));
+        let kept = self.due.iter();
         let count = kept.clone().count();
         must(count == expected.len(), || format!("{count} due entries for {} scheduled", expected.len()))?;
         same("due", expected, kept.collect())
@@ -45,20 +45,31 @@ impl Shard {
     fn check_agents(&self) -> Result<(), String> {
         let mut busy: BTreeMap<AgentId, BTreeSet<InstanceId>> = BTreeMap::new();
         let (mut proposed, mut running) = (BTreeMap::<AgentId, u32>::new(), BTreeMap::<usize, u32>::new());
+        let mut of_tenants: BTreeMap<AgentId, BTreeMap<TenantId, (u32, u32)>> = BTreeMap::new();
+        let mut of_tenant: BTreeMap<TenantId, u32> = BTreeMap::new();
         for open in self.open.values() {
             if let Some(agent) = open.agent() {
                 busy.entry(agent).or_default().insert(open.id);
+                of_tenants.entry(agent).or_default().entry(open.tenant).or_default().0 += 1;
+                *of_tenant.entry(open.tenant).or_default() += 1;
                 *running.entry(self.queues.get(open.queue).pool).or_default() += 1;
             }
             if let Some(agent) = open.target.filter(|_| open.phase == Phase::Scheduled) {
                 *proposed.entry(agent).or_default() += 1;
+                of_tenants.entry(agent).or_default().entry(open.tenant).or_default().1 += 1;
             }
         }
         for (id, agent) in &self.agents {
             let kept = agent.busy.iter().copied().collect();
             same(&format!("busy of agent {id}"), busy.remove(id).unwrap_or_default(), kept)?;
+            let expected = of_tenants.remove(id).unwrap_or_default();
+            must(agent.of_tenants == expected, || format!("agent {id} counts {:?}", agent.of_tenants))?;
             let expected = proposed.get(id).copied().unwrap_or(0);
             must(agent.proposed == expected, || format!("{} proposed for agent {id}, not {expected}", agent.proposed))?;
+        }
+        for (tenant, count) in of_tenant {
+            let kept = self.queues.turns.running(tenant);
+            must(kept == count, || format!("tenant {tenant} runs {kept}, not {count}"))?;
         }
         let total: u32 = running.values().sum();
         must(self.queues.running == total, || format!("{} running, not {total}", self.queues.running))?;

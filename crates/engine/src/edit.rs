@@ -183,7 +183,7 @@ impl Shard {
             let open = self.open.remove(&instance).expect("scheduled instances are open");
             self.attempts.remove(&open.attempt);
             self.clear_deadlines(&open);
-            self.forget_proposal(open.target);
+            self.forget_proposal(open.tenant, open.target);
             let job = self.jobs.get_mut(&id).expect("just looked up");
             remove_from(&mut job.live().scheduled, instance);
             if job.rule.rule.trigger.count_max.is_some() {

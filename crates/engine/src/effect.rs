@@ -147,6 +147,8 @@ pub struct Order {
     pub stop_grace: Span,
     /// The task ends so long after the last acknowledged heartbeat.
     pub leash: Option<Span>,
+    /// All it says was decided ahead of its time: its row was written then and need not be written again.
+    pub as_written: bool,
 }
 
 #[derive(Clone, Debug, PartialEq)]

@@ -60,9 +60,9 @@ impl Shard {
         };
         open.note = Some(trail.into());
         let open = &self.open[&id];
-        let fits = |agent: &Agent| agent.takes_work() && agent.has_slot() && self.within_per_agent(open, agent);
+        let fits = |agent: &Agent| agent.takes_work() && self.fits(open, agent, now);
         // Things may have changed while they were asked.
-        if self.agents.get(&agent).is_some_and(fits) && self.queues.has_room(open.queue) {
+        if self.agents.get(&agent).is_some_and(fits) && self.queues.has_room(open.queue, now) {
             self.order(id, agent, now, out);
         } else {
             self.enqueue(id, now, out);

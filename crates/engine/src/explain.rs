@@ -33,7 +33,7 @@ impl Shard {
             Phase::Scheduled if open.planned > now => Why::NotDue { at: open.planned },
             Phase::Scheduled => Why::Jitter { until: open.due },
             Phase::Waiting => self.why_held_back(open),
-            Phase::Queued { .. } => self.why_no_agent(open),
+            Phase::Queued { .. } => self.why_no_agent(open, now),
             Phase::InLine { .. } => self.why_in_line(open),
             Phase::Asking => Why::Asking { pool: self.queues.pool_of(open.queue).name.clone() },
             Phase::Ordered { agent } => Why::Ordered { agent, at: open.ordered_at.unwrap_or(now) },
@@ -68,7 +68,7 @@ impl Shard {
     }
 
     /// Walks the conditions of placing in the order a person would.
-    fn why_no_agent(&self, open: &Open) -> Why {
+    fn why_no_agent(&self, open: &Open, now: Timestamp) -> Why {
         let pool = self.queues.pool_of(open.queue);
         let name = || pool.name.clone();
         let members = &self.queues.get(open.queue).members;
@@ -77,7 +77,7 @@ impl Shard {
                 return Why::NoAgentNamed { name: named.to_string() };
             }
             let in_pool = |agent: &&crate::agents::Agent| {
-                agent.record.tenant == open.tenant && agent.record.pools.contains(&pool.name)
+                agent.record.serves(open.tenant) && agent.record.pools.contains(&pool.name)
             };
             let anyone = self.agents.values().any(|agent| in_pool(&agent));
             let label = self.queues.labels(open.queue).iter().find(|(k, v)| {
@@ -88,6 +88,9 @@ impl Shard {
                 _ => Why::NoAgentInPool { pool: name() },
             };
         }
+        if let Some((why, _)) = self.queues.turns.refusal(open.tenant, now) {
+            return why;
+        }
         if let Some(max) = pool.limit.filter(|max| pool.running >= *max) {
             return Why::PoolLimit { pool: name(), max };
         }
@@ -97,6 +100,9 @@ impl Shard {
         let up: Vec<_> = members.iter().map(|id| &self.agents[id]).filter(|agent| agent.takes_work()).collect();
         if up.is_empty() {
             return Why::NoAgentUp { pool: name(), known: members.len() as u32 };
+        }
+        if self.is_kept_from(open, now) {
+            return Why::KeptForOthers { pool: name() };
         }
         if let Some(max) = open.rule.rule.limits.per_agent.filter(|_| up.iter().any(|agent| agent.has_slot())) {
             return Why::AgentLimit { max };

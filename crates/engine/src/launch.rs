@@ -23,16 +23,9 @@ impl Shard {
     pub(crate) fn launch_due(&mut self, now: Timestamp, out: &mut Decisions) {
         // What is planned beyond the horizon may not be complete; nothing of it starts before it is.
         let until = now.min(self.horizon);
-        let mut room = LAUNCHES;
-        while room > 0
-            && let Some(mut first) = self.due.first_entry().filter(|first| *first.key() <= until)
-        {
-            let later = first.get().len().saturating_sub(room);
-            let ids = if later == 0 { first.remove() } else { first.get_mut().drain(..room).collect() };
-            room -= ids.len();
-            for id in ids {
-                self.come_due(id, now, out);
-            }
+        let turns = &self.queues.turns;
+        for id in self.due.take(until, LAUNCHES, |tenant| turns.weight(tenant)) {
+            self.come_due(id, now, out);
         }
     }
 
@@ -40,13 +33,14 @@ impl Shard {
         let Some(open) = self.open.get_mut(&id).filter(|open| open.phase == Phase::Scheduled) else { return };
         self.blamed = Some(open.job);
         open.phase = Phase::Waiting;
-        let (job, target, stopped) = (open.job, open.target, open.stopping.as_ref().map(|(by, _)| by.clone()));
+        let (job, tenant, target) = (open.job, open.tenant, open.target);
+        let stopped = open.stopping.as_ref().map(|(by, _)| by.clone());
         let rule = &open.rule;
         // Only what nobody has looked at yet can have been missed.
         let (untouched, late) = (open.written == State::Scheduled, now - open.due);
         let skips = open.cause == Cause::Planned && rule.rule.trigger.misfire.rule == MisfireRule::Skip;
         let missed = untouched && skips && rule.is_misfire(late);
-        self.forget_proposal(target);
+        self.forget_proposal(tenant, target);
         if let Some(live) = self.jobs.get_mut(&job).and_then(|job| job.live.as_mut()) {
             remove_from(&mut live.scheduled, id);
         }

@@ -10,6 +10,7 @@ pub mod change;
 mod claims;
 mod command;
 pub mod cron;
+mod due;
 mod edit;
 pub mod effect;
 mod executors;
@@ -32,6 +33,7 @@ mod settle;
 mod shard;
 mod share;
 mod tenants;
+mod turns;
 mod wheel;
 
 pub use between::{EndOf, Ends, Message, MessageId};

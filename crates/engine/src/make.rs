@@ -81,7 +81,7 @@ impl Shard {
         let starts = due && !undecided;
         if !starts {
             self.propose(&mut open);
-            self.due.entry(open.due).or_default().push(open.id);
+            self.due.push(open.tenant, open.due, open.id);
             self.jobs.get_mut(&id).expect("just used").live().scheduled.push(open.id);
         }
         let at = self.put_in_books(open, now, out);

@@ -1,12 +1,13 @@
 //! Picks an agent for an instance that may start, and orders it there. Never talks to one.
 
 use std::cmp::Reverse;
-use std::collections::BinaryHeap;
+use std::collections::{BTreeMap, BinaryHeap};
 use std::sync::Arc;
 
-use model::{AgentId, Exclusive, InstanceId, JobId, Part, Route, Span, State, Targets, Timestamp};
+use model::{AgentId, Exclusive, InstanceId, JobId, Part, Route, Span, State, Targets, TenantId, Timestamp};
 
 use crate::agents::Agent;
+use crate::alarm::Alarm;
 use crate::change::Change;
 use crate::effect::{Ask, Decisions, Effect, Order, Question};
 use crate::open::{Open, Phase};
@@ -17,6 +18,9 @@ use crate::shard::Shard;
 
 /// An order may start this long after it was sent; then it is void, wherever it is.
 pub const ORDER_LIFE: Span = Span::secs(30);
+
+/// What is due by then finds its slot free.
+const SOON: Span = Span::millis(100);
 
 static NEVER_USED: Usage = Usage::new();
 
@@ -35,14 +39,24 @@ impl Shard {
         self.flush_later(id, now);
     }
 
-    /// Lets go from these lines who can, the best of all heads first.
-    fn drain(&mut self, lines: Vec<QueueId>, enough: impl Fn(&Shard) -> bool, now: Timestamp, out: &mut Decisions) {
+    /// Lets go from these lines who can: tenants in turns, and of a tenant's heads the best first. What is scarce is the
+    /// slots of one agent, or all there is.
+    fn drain(&mut self, lines: Vec<QueueId>, scarce: Option<AgentId>, now: Timestamp, out: &mut Decisions) {
         let head = |shard: &Shard, line| shard.queues.head(line).map(|head| Reverse((head, line)));
-        let mut heads: BinaryHeap<_> = lines.into_iter().filter_map(|line| head(self, line)).collect();
-        while let Some(Reverse((_, line))) = heads.pop() {
-            if enough(self) {
+        let mut tenants: BTreeMap<TenantId, BinaryHeap<_>> = BTreeMap::new();
+        for line in lines {
+            tenants.entry(self.queues.tenant(line)).or_default().extend(head(self, line));
+        }
+        while let Some(tenant) = self.whose_turn(&tenants, scarce) {
+            let is_full = |agent: &AgentId| self.agents.get(agent).is_none_or(|agent| !agent.has_slot());
+            if scarce.as_ref().is_some_and(is_full) {
                 return;
             }
+            let heads = tenants.get_mut(&tenant).expect("only those who wait have a turn");
+            let Some(Reverse((_, line))) = heads.pop() else {
+                tenants.remove(&tenant);
+                continue;
+            };
             let Some((_, id)) = self.queues.head(line) else { continue };
             let (priority, since) = self.place_in_line(id);
             self.blamed = Some(self.open[&id].job);
@@ -53,10 +67,19 @@ impl Shard {
         }
     }
 
+    fn whose_turn<T>(&self, waiting: &BTreeMap<TenantId, T>, scarce: Option<AgentId>) -> Option<TenantId> {
+        if waiting.len() < 2 {
+            return waiting.keys().next().copied();
+        }
+        let agent = scarce.and_then(|agent| self.agents.get(&agent));
+        let has = |tenant: TenantId| agent.map(|agent| agent.holds_of(tenant));
+        waiting.keys().copied().min_by_key(|tenant| (self.queues.rank(*tenant, has(*tenant)), *tenant))
+    }
+
     pub(crate) fn drain_all(&mut self, now: Timestamp, out: &mut Decisions) {
         if self.queues.waiting() > 0 {
             let lines = self.queues.with_waiting().collect();
-            self.drain(lines, |_| false, now, out);
+            self.drain(lines, None, now, out);
         }
     }
 
@@ -70,8 +93,7 @@ impl Shard {
         }
         let takes = |line: &QueueId| self.queues.get(*line).members.contains(&agent);
         let lines = self.queues.with_waiting().filter(takes).collect();
-        let full = |shard: &Shard| shard.agents.get(&agent).is_none_or(|agent| !agent.has_slot());
-        self.drain(lines, full, now, out);
+        self.drain(lines, Some(agent), now, out);
     }
 
     pub(crate) fn place_in_line(&self, id: InstanceId) -> (i32, Timestamp) {
@@ -87,14 +109,18 @@ impl Shard {
         if open.rule.rule.pool.route == Route::Broadcast && !open.is_child() {
             return self.spread(id, now, out);
         }
-        if !self.queues.has_room(open.queue) {
+        if !self.queues.has_room(open.queue, now) {
+            self.come_back_when_its_turn_is(id, now);
             return false;
         }
-        let fits = |agent: &Agent| agent.has_slot() && self.within_per_agent(open, agent);
+        let fits = |agent: &Agent| self.fits(open, agent, now);
         if let Some(question) = question(open) {
             return self.ask(id, question, now, out);
         }
-        let Some(agent) = self.pick(open, fits) else { return false };
+        let Some(agent) = self.pick(open, fits) else {
+            self.come_back_after_others(id, now);
+            return false;
+        };
         if self.stands_in_line(id, now, out) {
             return true;
         }
@@ -107,7 +133,7 @@ impl Shard {
         let open = &self.open[&id];
         let fits = |id: &AgentId| {
             let agent = &self.agents[id];
-            agent.takes_work() && agent.has_slot() && self.within_per_agent(open, agent)
+            agent.takes_work() && self.fits(open, agent, now)
         };
         let candidates: Vec<AgentId> =
             self.queues.get(open.queue).members.iter().copied().filter(|id| fits(id)).collect();
@@ -138,15 +164,15 @@ impl Shard {
         }
         open.target = self.pick(open, Agent::will_have_slot).or_else(|| self.pick(open, |_| true));
         if let Some(agent) = open.target {
-            self.agents.get_mut(&agent).expect("picked among the known").proposed += 1;
+            self.agents.get_mut(&agent).expect("picked among the known").propose(open.tenant);
             self.note_choice(open.job, open.queue, &open.rule.rule.pool.route, agent);
         }
     }
 
     /// A scheduled instance is scheduled no longer.
-    pub(crate) fn forget_proposal(&mut self, target: Option<AgentId>) {
+    pub(crate) fn forget_proposal(&mut self, tenant: TenantId, target: Option<AgentId>) {
         if let Some(agent) = target.and_then(|agent| self.agents.get_mut(&agent)) {
-            agent.proposed -= 1;
+            agent.forget_proposal(tenant);
         }
     }
 
@@ -190,6 +216,54 @@ impl Shard {
         }
     }
 
+    pub(crate) fn fits(&self, open: &Open, agent: &Agent, now: Timestamp) -> bool {
+        agent.has_slot() && self.within_per_agent(open, agent) && self.leaves_room(open.tenant, agent, now)
+    }
+
+    /// On an agent that several tenants share, slots are kept for those of others that are due in a moment, up to their
+    /// share: what is due finds its slot free and needs no disk, however many of another tenant wait.
+    fn leaves_room(&self, tenant: TenantId, agent: &Agent, now: Timestamp) -> bool {
+        if agent.of_tenants.len() < 2 {
+            return true;
+        }
+        let (slots, mine) = (u64::from(agent.record.slots), self.queues.turns.weight(tenant));
+        let mut kept = 0;
+        for (other, soon) in self.due.others(tenant, now + SOON, agent.record.slots as usize) {
+            let Some((ordered, proposed)) = agent.of_tenants.get(&other).copied() else { continue };
+            let weight = self.queues.turns.weight(other);
+            let share = slots * weight / (weight + mine);
+            kept += share.saturating_sub(u64::from(ordered)).min(u64::from(proposed)).min(soon as u64);
+        }
+        agent.busy.len() as u64 + kept < slots
+    }
+
+    /// Its tenant may start it by then, if that is only a matter of time.
+    fn come_back_when_its_turn_is(&mut self, id: InstanceId, now: Timestamp) {
+        let refusal = self.queues.turns.refusal(self.open[&id].tenant, now);
+        if let Some((_, Some(at))) = refusal {
+            self.alarms.set(at, Alarm::Turn);
+        }
+    }
+
+    /// Slots that are kept for others are free again when those others' time has passed, whatever became of them.
+    fn come_back_after_others(&mut self, id: InstanceId, now: Timestamp) {
+        if self.is_kept_from(&self.open[&id], now) {
+            let at = (now + SOON).0.div_euclid(SOON.0) + 1;
+            self.alarms.set(Timestamp(at * SOON.0), Alarm::Turn);
+        }
+    }
+
+    /// There is a slot for it, and it is kept for others.
+    pub(crate) fn is_kept_from(&self, open: &Open, now: Timestamp) -> bool {
+        self.queues.get(open.queue).members.iter().any(|id| {
+            let agent = &self.agents[id];
+            agent.takes_work()
+                && agent.has_slot()
+                && self.within_per_agent(open, agent)
+                && !self.leaves_room(open.tenant, agent, now)
+        })
+    }
+
     pub(crate) fn within_per_agent(&self, open: &Open, agent: &Agent) -> bool {
         let Some(max) = open.rule.rule.limits.per_agent else { return true };
         let same_job = agent.busy.iter().filter(|id| self.open.get(id).is_some_and(|o| o.job == open.job));
@@ -202,6 +276,7 @@ impl Shard {
         // A scheduled row that names this agent says enough: once its time has come, it may have been sent. Whoever
         // keeps no fence cannot tell us later that it was not.
         let says_enough = as_proposed && open.written == State::Scheduled && open.rule.rule.pool.of == Targets::Agents;
+        let as_written = !open.fresh && says_enough;
         if !open.fresh && !says_enough {
             let note = open.note.clone().map(Into::into);
             out.change(Change::Placed { row: open.row(), attempt: open.attempt, target: Some(agent), note });
@@ -210,17 +285,17 @@ impl Shard {
         open.target = Some(agent);
         open.phase = Phase::Ordered { agent };
         open.ordered_at = Some(now);
-        let (queue, job, rule) = (open.queue, open.job, Arc::clone(&open.rule));
-        self.queues.occupy(queue);
-        self.agents.get_mut(&agent).expect("picked among the known").busy.insert(id);
+        let (queue, job, tenant, rule) = (open.queue, open.job, open.tenant, Arc::clone(&open.rule));
+        self.queues.start(queue, now);
+        self.agents.get_mut(&agent).expect("picked among the known").take(id, tenant);
         if !as_proposed {
             self.note_choice(job, queue, &rule.rule.pool.route, agent);
         }
-        self.send_order(id, now, out);
+        self.send_order(id, as_written, now, out);
         self.flush_later(id, now);
     }
 
-    pub(crate) fn send_order(&mut self, id: InstanceId, now: Timestamp, out: &mut Decisions) {
+    pub(crate) fn send_order(&mut self, id: InstanceId, as_written: bool, now: Timestamp, out: &mut Decisions) {
         let fence = self.next_fence(id);
         let open = &self.open[&id];
         let rule = &open.rule.rule;
@@ -249,6 +324,7 @@ impl Shard {
             overlap: rule.overlap,
             stop_grace: rule.stop_grace,
             leash,
+            as_written,
         }));
         self.watch_timeout(id, now);
     }

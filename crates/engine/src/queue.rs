@@ -10,6 +10,7 @@ use rustc_hash::FxHashMap;
 
 use crate::agents::Agent;
 use crate::route::Ring;
+use crate::turns::{Rank, Turns};
 
 /// One step of priority outweighs this much waiting.
 pub const AGEING: Span = Span::secs(30);
@@ -55,13 +56,15 @@ pub(crate) struct Queues {
     pool_by_name: FxHashMap<(TenantId, String), usize>,
     pub global_limit: Option<u32>,
     pub running: u32,
+    /// Between tenants.
+    pub turns: Turns,
     /// Lines that are not empty.
     busy: BTreeSet<QueueId>,
     waiting: usize,
 }
 
 impl Queues {
-    pub(crate) fn new(pools: Vec<PoolRecord>, global_limit: Option<u32>) -> Self {
+    pub(crate) fn new(pools: Vec<PoolRecord>, turns: Turns, global_limit: Option<u32>) -> Self {
         let mut queues = Queues {
             queues: Vec::new(),
             by_key: BTreeMap::new(),
@@ -69,6 +72,7 @@ impl Queues {
             pool_by_name: FxHashMap::default(),
             global_limit,
             running: 0,
+            turns,
             busy: BTreeSet::new(),
             waiting: 0,
         };
@@ -164,6 +168,15 @@ impl Queues {
         &self.pools[self.get(id).pool]
     }
 
+    pub(crate) fn tenant(&self, id: QueueId) -> TenantId {
+        self.get(id).key.tenant
+    }
+
+    /// Of a tenant that has so much of what is scarce; all it runs if nothing is told.
+    pub(crate) fn rank(&self, tenant: TenantId, has: Option<u32>) -> Rank {
+        self.turns.rank(tenant, has.unwrap_or_else(|| self.turns.running(tenant)))
+    }
+
     pub(crate) fn labels(&self, id: QueueId) -> &BTreeMap<String, String> {
         &self.get(id).key.labels
     }
@@ -201,7 +214,19 @@ impl Queues {
         self.get(id).ready.is_empty()
     }
 
+    /// It starts now, and its tenant has had a turn.
+    pub(crate) fn start(&mut self, id: QueueId, now: Timestamp) {
+        self.count(id);
+        self.turns.start(self.tenant(id), now);
+    }
+
+    /// It runs already, as a load found it.
     pub(crate) fn occupy(&mut self, id: QueueId) {
+        self.count(id);
+        self.turns.occupy(self.tenant(id));
+    }
+
+    fn count(&mut self, id: QueueId) {
         let pool = self.get(id).pool;
         self.pools[pool].running += 1;
         self.running += 1;
@@ -211,17 +236,20 @@ impl Queues {
         let pool = self.get(id).pool;
         self.pools[pool].running -= 1;
         self.running -= 1;
+        self.turns.release(self.tenant(id));
     }
 
-    /// Whether pool and installation leave room for one more.
-    pub(crate) fn has_room(&self, id: QueueId) -> bool {
+    /// Whether pool, tenant and installation leave room for one more.
+    pub(crate) fn has_room(&self, id: QueueId, now: Timestamp) -> bool {
         let pool = self.pool_of(id);
-        pool.limit.is_none_or(|max| pool.running < max) && self.global_limit.is_none_or(|max| self.running < max)
+        self.turns.has_room(self.tenant(id), now)
+            && pool.limit.is_none_or(|max| pool.running < max)
+            && self.global_limit.is_none_or(|max| self.running < max)
     }
 
     /// A place freed in this queue's pool may help others than this queue.
     pub(crate) fn limits_bind(&self, id: QueueId) -> bool {
-        self.pool_of(id).limit.is_some() || self.global_limit.is_some()
+        self.pool_of(id).limit.is_some() || self.global_limit.is_some() || self.turns.is_bound(self.tenant(id))
     }
 
     pub(crate) fn waiting(&self) -> usize {
@@ -255,7 +283,7 @@ fn members(key: &Key, agents: &BTreeMap<AgentId, Agent>) -> Vec<AgentId> {
             AgentKind::Executor(_) => Targets::Executors,
         };
         let labels = key.labels.iter().all(|(k, v)| record.labels.get(k) == Some(v));
-        record.tenant == key.tenant && record.pools.contains(&key.pool) && labels && sort == key.of
+        record.serves(key.tenant) && record.pools.contains(&key.pool) && labels && sort == key.of
     };
     let mut all: Vec<&Agent> = agents.values().filter(belongs).collect();
     // A list somebody wrote is the whole pool, in its order.

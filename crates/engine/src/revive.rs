@@ -113,12 +113,12 @@ impl Shard {
         match open.phase {
             Phase::Scheduled => {
                 live.iter_mut().for_each(|live| live.scheduled.push(id));
-                self.due.entry(open.due).or_default().push(id);
+                self.due.push(open.tenant, open.due, id);
                 if open.written != State::Scheduled && !open.is_child() {
                     open.target = None;
                 }
                 if let Some(agent) = open.target.and_then(|agent| self.agents.get_mut(&agent)) {
-                    agent.proposed += 1;
+                    agent.propose(open.tenant);
                 }
             }
             Phase::Ordered { agent } | Phase::Running { agent } => {
@@ -126,7 +126,7 @@ impl Shard {
                 self.queues.occupy(open.queue);
                 // An agent that was removed may still run it: nobody starts it elsewhere for that.
                 if let Some(agent) = self.agents.get_mut(&agent) {
-                    agent.busy.insert(id);
+                    agent.take(id, open.tenant);
                 }
                 // Silence counts from now: while no server was there nobody could be heard.
                 self.doubt(id, NOT_ASKED_YET, now);

@@ -151,7 +151,7 @@ impl Shard {
         if let Some(agent) = open.agent() {
             self.queues.release(open.queue);
             if let Some(agent) = self.agents.get_mut(&agent) {
-                agent.busy.remove(&id);
+                agent.give_back(id, open.tenant);
             }
             if let Some(at) = open.overdue_at.take() {
                 self.alarms.clear(at, Alarm::Overdue(id, open.attempt));
@@ -207,8 +207,9 @@ impl Shard {
         match open.phase {
             Phase::Scheduled => {
                 live.into_iter().for_each(|live| remove_from(&mut live.scheduled, id));
+                let tenant = open.tenant;
                 self.take_from_due(id);
-                self.forget_proposal(target);
+                self.forget_proposal(tenant, target);
                 let planned = self.open[&id].planned;
                 // Its instant is spent; moments made up around now keep off it, and those around the last one too, if
                 // the clock went back since.
@@ -241,13 +242,8 @@ impl Shard {
     }
 
     pub(crate) fn take_from_due(&mut self, id: InstanceId) {
-        let due = self.open[&id].due;
-        if let Some(bucket) = self.due.get_mut(&due) {
-            remove_from(bucket, id);
-            if bucket.is_empty() {
-                self.due.remove(&due);
-            }
-        }
+        let open = &self.open[&id];
+        self.due.remove(open.tenant, open.due, id);
     }
 
     /// What the end of a whole instance brings about: followers, the next of a chain, those who waited for it.

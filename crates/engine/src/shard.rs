@@ -9,6 +9,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use crate::agents::Agent;
 use crate::alarm::Alarms;
 use crate::change::{Change, ClaimName};
+use crate::due::Due;
 use crate::effect::Decisions;
 use crate::ids::Ids;
 use crate::input::Input;
@@ -16,6 +17,7 @@ use crate::jobs::Job;
 use crate::missed::Missed;
 use crate::open::Open;
 use crate::queue::Queues;
+use crate::turns::Turns;
 use crate::wheel::{Wheel, tick_of};
 
 /// How far ahead of their time instances are created, so that the due instant needs no disk.
@@ -46,7 +48,7 @@ pub struct Shard {
     pub(crate) open: FxHashMap<InstanceId, Box<Open>>,
     pub(crate) attempts: FxHashMap<AttemptId, InstanceId>,
     /// Scheduled instances by the instant they may start.
-    pub(crate) due: BTreeMap<Timestamp, Vec<InstanceId>>,
+    pub(crate) due: Due,
     pub(crate) alarms: Alarms,
     pub(crate) agents: BTreeMap<AgentId, Agent>,
     pub(crate) queues: Queues,
@@ -128,10 +130,10 @@ impl Shard {
             planning: VecDeque::new(),
             open: FxHashMap::default(),
             attempts: FxHashMap::default(),
-            due: BTreeMap::new(),
+            due: Due::default(),
             alarms: Alarms::default(),
             agents: BTreeMap::new(),
-            queues: Queues::new(loaded.pools, loaded.global_limit),
+            queues: Queues::new(loaded.pools, Turns::new(&loaded.tenants), loaded.global_limit),
             tenants: loaded.tenants.into_iter().map(|tenant| (tenant.id, tenant)).collect(),
             usage: FxHashMap::default(),
             followers: FxHashMap::default(),
@@ -249,7 +251,7 @@ impl Shard {
     pub fn next_due(&self) -> Option<Timestamp> {
         // What is planned beyond the horizon may not be complete; nothing of it starts before it is.
         let complete = |at: &Timestamp| self.planning.is_empty() || *at <= self.horizon;
-        self.due.first_key_value().map(|(at, _)| *at).filter(complete)
+        self.due.first().filter(complete)
     }
 
     pub fn id(&self) -> ShardId {
@@ -278,7 +280,7 @@ impl Shard {
         Census {
             jobs: self.jobs.len(),
             open: self.open.len(),
-            scheduled: self.due.values().map(Vec::len).sum(),
+            scheduled: self.due.len(),
             queued: self.queues.waiting(),
             running: self.queues.running(),
             agents_online: self.agents.values().filter(|a| a.connected).count(),

@@ -32,6 +32,7 @@ impl Shard {
         }
         let id = tenant.id;
         out.change(Change::TenantPut(Box::new(tenant.clone())));
+        self.queues.turns.set(&tenant);
         self.tenants.insert(id, tenant);
         self.drain_all(now, out);
         Ok(Reply::Tenant(id))
@@ -47,6 +48,7 @@ impl Shard {
             return Err(Refusal::TenantInUse(id));
         }
         self.tenants.remove(&id);
+        self.queues.turns.set_all(self.tenants.values());
         out.change(Change::TenantRemoved { tenant: id });
         Ok(Reply::Done)
     }

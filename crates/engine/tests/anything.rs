@@ -312,6 +312,7 @@ fn join(world: &mut World, dice: &mut Dice) {
         joined_at: world.now,
         seen_at: None,
         version: String::new(),
+        serves: model::Serves::Own,
         kind: if world.called { AgentKind::Executor(Executor::default()) } else { AgentKind::Agent },
     };
     world.machines.insert(id, Machine::new(record.clone()));

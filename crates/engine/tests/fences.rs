@@ -43,6 +43,7 @@ fn shard(overlap: Overlap) -> Shard {
         joined_at: T0,
         seen_at: None,
         version: String::new(),
+        serves: model::Serves::Own,
         kind: AgentKind::Agent,
     };
     orders(&mut shard, T0, Input::AgentUp { agent: Arc::new(agent), held: Vec::new(), up_since: Timestamp::MIN });

@@ -24,6 +24,7 @@ fn agent(id: i64) -> AgentRecord {
         joined_at: T0,
         seen_at: None,
         version: String::new(),
+        serves: model::Serves::Own,
         kind: AgentKind::Agent,
     }
 }

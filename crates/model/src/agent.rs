@@ -8,6 +8,8 @@ use crate::{AgentId, TenantId, Timestamp};
 pub struct AgentRecord {
     pub id: AgentId,
     pub tenant: TenantId,
+    /// Whose runs it takes, besides its own tenant's.
+    pub serves: Serves,
     pub name: String,
     pub pools: Vec<String>,
     pub labels: BTreeMap<String, String>,
@@ -18,6 +20,26 @@ pub struct AgentRecord {
     pub seen_at: Option<Timestamp>,
     pub version: String,
     pub kind: AgentKind,
+}
+
+impl AgentRecord {
+    pub fn serves(&self, tenant: TenantId) -> bool {
+        self.tenant == tenant
+            || match &self.serves {
+                Serves::Own => false,
+                Serves::Everyone => true,
+                Serves::Named(tenants) => tenants.contains(&tenant),
+            }
+    }
+}
+
+/// Which tenants share an agent with the one it belongs to.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum Serves {
+    #[default]
+    Own,
+    Everyone,
+    Named(Vec<TenantId>),
 }
 
 /// What stands behind a name that work is sent to.

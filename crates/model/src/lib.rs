@@ -15,7 +15,7 @@ pub mod time;
 pub mod trigger;
 pub mod why;
 
-pub use agent::{AgentKind, AgentRecord, AgentState, Executor, Load, PoolRecord};
+pub use agent::{AgentKind, AgentRecord, AgentState, Executor, Load, PoolRecord, Serves};
 pub use id::{AgentId, AttemptId, Batch, ContentId, InstanceId, JobId, ServerId, ShardId, TenantId, Term, VersionId};
 pub use instance::{Actor, Cause, Ending, Failure, Instance, Part, SkipReason, State, Uncertain};
 pub use job::{Exclusive, JobMode, JobRecord, Limits, Overlap, PoolRef, Retry, Route, Rule, Targets};

@@ -43,6 +43,24 @@ pub enum Why {
     GlobalLimit {
         max: u32,
     },
+    /// Its tenant runs as many as it may.
+    TenantRunning {
+        tenant: String,
+        max: u32,
+    },
+    /// Its tenant has started as many as it may in a second.
+    TenantRate {
+        tenant: String,
+        per_second: u32,
+    },
+    /// Its tenant is being deleted.
+    TenantClosing {
+        tenant: String,
+    },
+    /// Its tenant has its share of what is shared, and what is free is kept for others whose time is about to come.
+    KeptForOthers {
+        pool: String,
+    },
     /// Another instance holds a mutex it needs.
     Mutex {
         name: String,
@@ -154,6 +172,14 @@ impl std::fmt::Display for Why {
             }
             Why::PoolLimit { pool, max } => write!(f, "pool {pool} may run {max} at once and does"),
             Why::GlobalLimit { max } => write!(f, "this installation may run {max} at once and does"),
+            Why::TenantRunning { tenant, max } => write!(f, "tenant {tenant} may run {max} at once and does"),
+            Why::TenantRate { tenant, per_second } => {
+                write!(f, "tenant {tenant} may start {per_second} in a second, evenly, and has")
+            }
+            Why::TenantClosing { tenant } => write!(f, "tenant {tenant} is being deleted; nothing of it starts"),
+            Why::KeptForOthers { pool } => {
+                write!(f, "the free slots of pool {pool} are kept for other tenants' runs that are about to be due")
+            }
             Why::Mutex { name, holder: Some(holder) } => {
                 write!(f, "waits for the mutex {name}, which instance {holder} holds")
             }

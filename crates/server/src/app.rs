@@ -60,6 +60,8 @@ pub struct App {
     pub tasks: Tasks,
     pub doorman: Arc<Doorman>,
     pub tenants: Tenants,
+    /// A tenant is to be taken apart.
+    pub(crate) close_soon: tokio::sync::Notify,
     pub(crate) executors: Executors,
     pub logs: Arc<LogStore>,
     pub setup: Setup,
@@ -197,6 +199,7 @@ pub async fn start(config: ServerConfig, stop: CancellationToken) -> Result<Runn
         switchboard,
         doorman,
         tenants,
+        close_soon: tokio::sync::Notify::new(),
         logs,
         setup,
         vault,
@@ -232,6 +235,7 @@ fn spawn_all(app: &Arc<App>, doors: Doors) -> TaskTracker {
     tasks.spawn(crate::api::serve(Arc::clone(app), doors.people, doors.servers));
     tasks.spawn(serve_agents(Arc::clone(app), doors.agents, doors.agent_server));
     tasks.spawn(crate::upkeep::run(Arc::clone(app)));
+    tasks.spawn(crate::closing::run(Arc::clone(app)));
     tasks.spawn(app.executors.clone().watch(app.stop.clone()));
     if app.cluster.is_some() {
         tasks.spawn(crate::roster::follow(Arc::clone(app)));

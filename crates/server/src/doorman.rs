@@ -142,6 +142,7 @@ impl Doorman {
             joined_at: now,
             seen_at: Some(now),
             version: request.version,
+            serves: token.serves,
             kind: AgentKind::Agent,
         };
         self.admit(record, &key, shards).await?;
@@ -216,6 +217,12 @@ impl Doorman {
         let record = AgentRecord { drained, ..(*known.record).clone() };
         known.record = Arc::new(record.clone());
         Some(record)
+    }
+
+    pub fn share(&self, agent: AgentId, serves: model::Serves) {
+        if let Some(known) = self.agents.write().get_mut(&agent) {
+            known.record = Arc::new(AgentRecord { serves, ..(*known.record).clone() });
+        }
     }
 
     pub async fn forget_agent(&self, agent: AgentId) -> Result<(), StoreError> {

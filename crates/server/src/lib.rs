@@ -7,6 +7,7 @@ pub mod api;
 pub mod app;
 pub mod authority;
 pub mod clock;
+mod closing;
 pub mod config;
 mod doorman;
 pub mod events;

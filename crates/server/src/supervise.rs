@@ -78,6 +78,7 @@ async fn leave_token(app: &App, local: &LocalAgent) -> Result<(), Box<dyn std::e
     let (text, now) = (secret::make("join"), app.clock.now());
     let token = JoinToken {
         hash: secret::hash(&text),
+        serves: model::Serves::Own,
         tenant: TenantId::DEFAULT,
         pools: vec![PoolRef::DEFAULT.to_string()],
         labels: Default::default(),

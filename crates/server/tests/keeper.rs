@@ -74,6 +74,7 @@ fn agent() -> Arc<AgentRecord> {
         joined_at: T0,
         seen_at: None,
         version: String::new(),
+        serves: model::Serves::Own,
         kind: AgentKind::Agent,
     })
 }

@@ -77,6 +77,7 @@ impl AgentNode {
             joined_at: Timestamp(0),
             seen_at: None,
             version: String::new(),
+            serves: model::Serves::Own,
             kind: model::AgentKind::Agent,
         });
         AgentNode {

@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 
 use model::rights::Held;
-use model::{AgentId, TenantId, Timestamp};
+use model::{AgentId, Serves, TenantId, Timestamp};
 
 use crate::StoreError;
 use crate::errand::{Manner, Statements, Tables};
@@ -181,6 +181,8 @@ fn write<A: Access + ?Sized, T>(
 pub struct JoinToken {
     pub hash: SecretHash,
     pub tenant: TenantId,
+    /// Whose runs the agent takes besides.
+    pub serves: Serves,
     pub pools: Vec<String>,
     pub labels: BTreeMap<String, String>,
     pub created_at: Timestamp,

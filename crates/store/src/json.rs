@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use model::rights::Place;
+use model::{Serves, TenantId};
 
 pub(crate) fn list(values: &[String]) -> String {
     serde_json::Value::from(values).to_string()
@@ -24,6 +25,29 @@ pub(crate) fn labels(values: &BTreeMap<String, String>) -> String {
 pub(crate) fn places(places: &[Place]) -> String {
     let one = |place: &Place| serde_json::json!({ "folder": place.folder, "labels": place.labels });
     serde_json::Value::Array(places.iter().map(one).collect()).to_string()
+}
+
+/// None for an agent that nobody shares.
+pub(crate) fn serves(serves: &Serves) -> Option<String> {
+    match serves {
+        Serves::Own => None,
+        Serves::Everyone => Some("*".into()),
+        Serves::Named(tenants) => {
+            Some(serde_json::Value::from(tenants.iter().map(|tenant| tenant.0).collect::<Vec<_>>()).to_string())
+        }
+    }
+}
+
+/// What cannot be read serves nobody else.
+pub(crate) fn read_serves(text: Option<&str>) -> Serves {
+    match text {
+        None => Serves::Own,
+        Some("*") => Serves::Everyone,
+        Some(list) => match serde_json::from_str::<Vec<i64>>(list) {
+            Ok(tenants) => Serves::Named(tenants.into_iter().map(TenantId).collect()),
+            Err(_) => Serves::Own,
+        },
+    }
 }
 
 pub(crate) fn read_list(text: &str) -> Option<Vec<String>> {

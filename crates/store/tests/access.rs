@@ -27,6 +27,7 @@ fn a_join_token_works_once_and_not_too_late() {
     on_each(|access| {
         let token = |n: u8| JoinToken {
             hash: [n; 32],
+            serves: model::Serves::Named(vec![TenantId(3), TenantId(9)]),
             tenant: TenantId(1),
             pools: vec!["default".into(), "gpu".into()],
             labels: BTreeMap::from([("os".into(), "linux".into())]),

@@ -124,7 +124,8 @@ fn an_older_store_is_brought_up_with_all_its_days() {
     }
     conn.execute_batch(
         "alter table quarantine drop column decided;
-         alter table agent drop column executor; alter table agent drop column listed;
+         alter table agent drop column executor; alter table agent drop column listed; alter table agent drop column serves;
+         alter table join_token drop column serves;
          alter table pool drop column addresses; drop index job_alias; alter table job drop column alias;
          alter table job drop column labels;
          delete from meta where key in ('next_alias', 'revision'); drop table executor_token; drop table lent;

@@ -125,6 +125,10 @@ catalogue! {
     TenantNameTaken  "E0922" 409 "the name is taken by another tenant" "Choose another name, or change the tenant that has it.";
     TenantKept       "E0923" 409 "the default tenant cannot be deleted" "Delete its jobs, pools and agents one by one instead.";
     TenantInUse      "E0924" 409 "the tenant still has something" "Delete it with `duly tenant delete NAME`, which takes everything away in order.";
+    JobsQuota        "E0925" 409 "the tenant may not have so many jobs" "Delete jobs that are not needed, or ask for a larger quota: `duly tenant set NAME --jobs N`.";
+    NotConfirmed     "E0926" 409 "the confirmation is not valid" "Call `duly tenant delete NAME` again without it, and use the word it gives you.";
+    NotExported      "E0927" 409 "the tenant was not exported as it is now" "Run `duly tenant export NAME > FILE` first, then delete it.";
+    TenantClosing    "E0928" 409 "the tenant is being deleted" "Wait until it is gone; `duly tenant show NAME` says what is left.";
     // E095: variables and secrets
     UnknownVariable  "E0951" 422 "a variable is not set for this job" "Set it with `duly variable set NAME VALUE`, or in the job under variables; for a plain ${ write $${.";
     BadPlaceholder   "E0952" 422 "a placeholder cannot be read" "Write ${name}, with letters, digits, '_' and '-'; for a plain ${ write $${.";

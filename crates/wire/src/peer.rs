@@ -4,8 +4,8 @@
 use std::collections::BTreeMap;
 
 use model::{
-    AgentId, AgentKind, AgentRecord, AttemptId, ContentId, Executor, JobId, Outcome, Report, ReportKind, ShardId,
-    TenantId, Timestamp, Verdict,
+    AgentId, AgentKind, AgentRecord, AttemptId, ContentId, Executor, JobId, Outcome, Report, ReportKind, Serves,
+    ShardId, TenantId, Timestamp, Verdict,
 };
 use serde::{Deserialize, Serialize};
 
@@ -47,6 +47,8 @@ pub enum What {
     PutAgent(Box<AgentBody>),
     CallBack { tenant: i64, pool: Option<String>, reports: Vec<ReportBody> },
     Followers { job: i64 },
+    SetMode { job: i64, mode: ModeWord },
+    Stop { instance: i64 },
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -78,6 +80,14 @@ pub struct AgentBody {
     pub seen_at: Option<i64>,
     pub version: String,
     pub executor: Option<ExecutorBody>,
+    /// Tenants that share it; null: all do.
+    #[serde(default = "nobody")]
+    pub serves: Option<Vec<i64>>,
+}
+
+/// What a server says that knows of no sharing.
+fn nobody() -> Option<Vec<i64>> {
+    Some(Vec::new())
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
@@ -159,6 +169,11 @@ impl From<&AgentRecord> for AgentBody {
             joined_at: record.joined_at.0,
             seen_at: record.seen_at.map(|at| at.0),
             version: record.version.clone(),
+            serves: match &record.serves {
+                Serves::Own => nobody(),
+                Serves::Everyone => None,
+                Serves::Named(tenants) => Some(tenants.iter().map(|tenant| tenant.0).collect()),
+            },
             executor,
         }
     }
@@ -183,6 +198,11 @@ impl From<AgentBody> for AgentRecord {
             joined_at: Timestamp(body.joined_at),
             seen_at: body.seen_at.map(Timestamp),
             version: body.version,
+            serves: match body.serves {
+                None => Serves::Everyone,
+                Some(tenants) if tenants.is_empty() => Serves::Own,
+                Some(tenants) => Serves::Named(tenants.into_iter().map(TenantId).collect()),
+            },
             kind,
         }
     }

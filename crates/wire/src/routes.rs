@@ -84,6 +84,15 @@ routes! {
     LIMIT_SHOW       "limit_show"       Get    "/limits"                        System.See    ["limit show"];
     LIMIT_PUT        "limit_put"        Put    "/limits"                        System.Edit   ["limit set"];
 
+    AGENT_SHARE      "agent_share"      Put    "/agents/{id}/sharing"           Tenant.Edit   ["agents share"];
+
+    TENANT_LIST      "tenant_list"      Get    "/tenants"                       Tenant.See    ["tenant list"];
+    TENANT_CREATE    "tenant_create"    Post   "/tenants"                       Tenant.Edit   ["tenant create"];
+    TENANT_SHOW      "tenant_show"      Get    "/tenants/{name}"                Tenant.See    ["tenant show"];
+    TENANT_SET       "tenant_set"       Put    "/tenants/{name}"                Tenant.Edit   ["tenant set"];
+    TENANT_EXPORT    "tenant_export"    Get    "/tenants/{name}/export"         Tenant.Edit   ["tenant export"];
+    TENANT_DELETE    "tenant_delete"    Delete "/tenants/{name}"                Tenant.Edit   ["tenant delete"];
+
     CLUSTER_SHOW     "cluster_show"     Get    "/cluster"                       Server.See    ["cluster status"];
     SERVER_DRAIN     "server_drain"     Post   "/cluster/servers/{id}/drain"    Server.Edit   ["cluster drain"];
     SERVER_UNDRAIN   "server_undrain"   Post   "/cluster/servers/{id}/undrain"  Server.Edit   ["cluster undrain"];

@@ -291,7 +291,7 @@ impl World {
         let id = self.store.job_named(name);
         let reply = self.ask(Command::ApplyJob(Box::new(JobDraft {
             id,
-            tenant: TenantId::DEFAULT,
+            tenant: self.tenant_of(name),
             name: name.into(),
             folder: String::new(),
             labels: Default::default(),
@@ -306,6 +306,12 @@ impl World {
             self.names.insert(id, name.into());
         }
         reply
+    }
+
+    /// `b/job` is a job of tenant b; the others are the first tenant's.
+    pub fn tenant_of(&self, job: &str) -> TenantId {
+        let Some((tenant, _)) = job.split_once('/') else { return TenantId::DEFAULT };
+        self.store.tenants.values().find(|known| known.name == tenant).expect("a tenant made before").id
     }
 
     pub fn trigger(

@@ -74,6 +74,7 @@ impl World {
                 let agent = self.agent_named(name);
                 self.ask(Command::RemoveAgent { agent });
             }
+            ("tenant", [name, options @ ..]) => self.tenant(line, name, options),
             ("pool", [name, "limit", limit]) => {
                 let pool = PoolRecord {
                     tenant: TenantId::DEFAULT,
@@ -169,6 +170,7 @@ impl World {
             joined_at: self.now,
             seen_at: None,
             version: String::new(),
+            serves: model::Serves::Own,
             kind: model::AgentKind::Agent,
         };
         let mut runs = None;
@@ -184,6 +186,8 @@ impl World {
                     let listed = place.parse().ok();
                     record.kind = AgentKind::Executor(Executor { listed, present: true, ..Executor::default() });
                 }
+                ["for", "everyone"] => record.serves = Serves::Everyone,
+                ["for", tenant] => record.tenant = self.tenant_of(&format!("{tenant}/")),
                 ["runs", how_long] => runs = Some(span(how_long)),
                 other => panic!("agent {name} {other:?}"),
             }
@@ -191,6 +195,25 @@ impl World {
         self.machines.insert(id, Machine { runs, ..Machine::new(record.clone()) });
         self.ask(Command::PutAgent { agent: Box::new(record) });
         self.connect(id, None);
+    }
+
+    /// `tenant b weight 3 running 2 rate 5`; `tenant b closing yes`.
+    fn tenant(&mut self, line: &str, name: &str, options: &[&str]) {
+        let known = self.store.tenants.values().find(|tenant| tenant.name == name).cloned();
+        let new = || TenantRecord::new(TenantId(0), name, self.now, Actor("ann".into()));
+        let mut tenant = known.unwrap_or_else(new);
+        for option in options.chunks(2) {
+            match option {
+                ["weight", weight] => tenant.weight = weight.parse().expect("a weight"),
+                ["running", max] => tenant.quotas.running = max.parse().ok(),
+                ["rate", rate] => tenant.quotas.per_second = rate.parse().ok(),
+                ["named", other] => tenant.name = (*other).into(),
+                ["closing", _] => tenant.state = TenantState::Closing,
+                other => panic!("tenant {name} {other:?}"),
+            }
+        }
+        let reply = self.ask(Command::PutTenant { tenant: Box::new(tenant) });
+        self.answer(line, reply);
     }
 
     /// Where the newest attempt of an instance is.

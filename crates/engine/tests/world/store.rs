@@ -60,7 +60,8 @@ fn must(yes: bool, otherwise: impl FnOnce() -> String) -> Applied {
 
 impl Store {
     pub fn of(shard: ShardId, commons: Shared) -> Store {
-        Store { shard, commons, ..Store::default() }
+        let tenants = BTreeMap::from([(TenantId::DEFAULT, TenantRecord::first(Timestamp(0)))]);
+        Store { shard, commons, tenants, ..Store::default() }
     }
 
     pub fn intern(&mut self, rule: &Rule) -> ContentId {

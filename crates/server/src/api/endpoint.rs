@@ -139,6 +139,22 @@ endpoints! {
     LimitPut LIMIT_PUT { AT = At::First; => |s| s.says("Set how many instances may run at once in the whole installation")
         .body::<LimitBody>().json::<LimitBody>() }
 
+    AgentShare AGENT_SHARE { AT = At::First; => |s| s.says("Say which tenants use an agent besides its own").body::<SharingBody>()
+        .json::<AgentView>().may(&[Code::NoSuchAgent, Code::NoSuchTenant]) }
+
+    TenantList TENANT_LIST { => |s| s.says("Tenants, by name").page::<TenantView>() }
+    TenantCreate TENANT_CREATE { AT = At::First; => |s| s.says("Make a tenant").body::<TenantBody>().created::<TenantView>()
+        .may(&[Code::BadName, Code::BadPolicy, Code::TenantNameTaken]) }
+    TenantShow TENANT_SHOW { => |s| s.says("One tenant, and what it has of what it may have").json::<TenantView>().may(&[Code::NoSuchTenant]) }
+    TenantSet TENANT_SET { AT = At::First; => |s| s.says("Change a tenant; what is left out stays").body::<TenantChangeBody>()
+        .json::<TenantView>().may(&[Code::NoSuchTenant, Code::BadName, Code::BadPolicy, Code::TenantNameTaken, Code::TenantClosing]) }
+    TenantExport TENANT_EXPORT { PATIENCE = 600; => |s| s.says("Everything of a tenant, as JSON lines")
+        .file("application/jsonl").may(&[Code::NoSuchTenant]) }
+    TenantDelete TENANT_DELETE { AT = At::First; HARMLESS_TWICE = false; => |s| s
+        .says("Delete a tenant: without `confirm`, only say what would go and give the word that confirms it")
+        .query::<TenantDeleteQuery>().json::<TenantDeletionView>()
+        .may(&[Code::NoSuchTenant, Code::TenantKept, Code::NotExported, Code::NotConfirmed]) }
+
     ClusterShow CLUSTER_SHOW { => |s| s.says("Servers, and which shards each owns").json::<ClusterView>() }
     ServerDrain SERVER_DRAIN { => |s| s.says("Let a server give away all it owns, and take nothing more")
         .json::<ClusterView>().may(&[Code::NoSuchServer, Code::NotClustered]) }

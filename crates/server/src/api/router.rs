@@ -135,6 +135,7 @@ fn agents(mounts: Mounts) -> Mounts {
         .at(AgentUndrain, door::undrain)
         .at(AgentRemove, door::remove)
         .at(JoinToken, door::join_token)
+        .at(AgentShare, door::share)
         .at(LimitShow, door::limit)
         .at(LimitPut, door::put_limit)
 }
@@ -153,8 +154,14 @@ fn values(mounts: Mounts) -> Mounts {
 }
 
 fn installation(mounts: Mounts) -> Mounts {
-    use doors::{access, cluster, system};
+    use doors::{access, cluster, system, tenants};
     mounts
+        .at(TenantList, tenants::list)
+        .at(TenantCreate, tenants::create)
+        .at(TenantShow, tenants::show)
+        .at(TenantSet, tenants::set)
+        .at(TenantExport, tenants::export)
+        .at(TenantDelete, tenants::delete)
         .at(ClusterShow, cluster::show)
         .at(ServerDrain, cluster::drain)
         .at(ServerUndrain, cluster::undrain)

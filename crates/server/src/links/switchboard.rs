@@ -259,6 +259,7 @@ mod tests {
             timeout: None,
             stop_grace: model::Span::ZERO,
             leash: None,
+            as_written: false,
         }
     }
 }

@@ -4,9 +4,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use engine::Command;
-use model::{Actor, AgentId, AgentRecord, PoolRecord, Span, TenantId};
+use model::{Actor, AgentId, AgentRecord, PoolRecord, Serves, Span, TenantId};
 use store::access::JoinToken;
-use wire::api::{AgentView, JoinTokenBody, JoinTokenView, LimitBody, Page, PoolBody, PoolView};
+use wire::api::{AgentView, JoinTokenBody, JoinTokenView, LimitBody, Page, PoolBody, PoolView, SharingBody};
 use wire::job::check::pool_name_fault;
 use wire::xxl::Address;
 use wire::{Code, Fault, Problem};
@@ -20,13 +20,14 @@ const JOIN_WITHIN_MAX: Span = Span::DAY.saturating_mul(30);
 impl Desk {
     pub(crate) fn list_agents(&self, sight: &Sight) -> Page<AgentView> {
         let mut agents = self.everybody();
-        agents.retain(|agent| sight.shows_agent(agent));
+        // Whoever shares an agent sees it; only its own tenant may do something to it.
+        agents.retain(|agent| agent.serves(sight.tenant));
         agents.sort_by(|a, b| (&a.name, a.id).cmp(&(&b.name, b.id)));
         Page::whole(agents.iter().map(|agent| self.view_agent(agent)).collect())
     }
 
     pub(crate) fn show_agent(&self, sight: &Sight, id: AgentId) -> Done<AgentView> {
-        let record = self.agent(sight, id)?;
+        let record = self.anybody(id).filter(|agent| agent.serves(sight.tenant)).ok_or_else(|| no_agent(id))?;
         Ok(self.view_agent(&record))
     }
 
@@ -74,6 +75,21 @@ impl Desk {
         self.show_agent(sight, id)
     }
 
+    /// Which tenants use it besides its own.
+    pub(crate) async fn share_agent(&self, id: AgentId, body: SharingBody, by: Actor) -> Done<AgentView> {
+        let serves = self.serves(&body)?;
+        let before = self.doorman.agent(id).ok_or_else(|| no_agent(id))?;
+        let record = AgentRecord { serves, ..(*before).clone() };
+        self.shards.ask(by, Command::PutAgent { agent: Box::new(record.clone()) }).await?;
+        self.doorman.share(id, record.serves);
+        let record = self.doorman.agent(id).ok_or_else(|| no_agent(id))?;
+        Ok(self.view_agent(&record))
+    }
+
+    fn serves(&self, sharing: &SharingBody) -> Done<Serves> {
+        sharing.serves(|name| self.tenants.by_name(name)).map_err(|name| super::tenants::no_tenant(&name))
+    }
+
     /// It must join anew to come back. What it still ran is uncertain until its time is over or a person decides.
     pub(crate) async fn remove_agent(&self, sight: &Sight, id: AgentId, by: Actor) -> Done<()> {
         let record = self.agent(sight, id)?;
@@ -111,9 +127,11 @@ impl Desk {
             let told = format!("a join token lives for more than nothing and at most {JOIN_WITHIN_MAX}");
             return Err(Fault::new(Code::BadLength, "expires_in", told).alone().into());
         }
+        let serves = self.serves(&body.sharing)?;
         let (text, now) = (secret::make("join"), self.clock.now());
         let token = JoinToken {
             hash: secret::hash(&text),
+            serves,
             tenant,
             pools: body.pools,
             labels: body.labels,
@@ -133,7 +151,7 @@ impl Desk {
         for record in records.into_iter().filter(|record| record.tenant == tenant && says(record)) {
             pools.insert(record.name.clone(), empty(record.name, record.limit, record.addresses));
         }
-        for agent in self.everybody().iter().filter(|agent| agent.tenant == tenant) {
+        for agent in self.everybody().iter().filter(|agent| agent.serves(tenant)) {
             let is_online = self.switchboard.presence(agent.id).is_some() || self.executors.is_there(agent.id);
             for name in &agent.pools {
                 let pool = pools.entry(name.clone()).or_insert_with(|| empty(name.clone(), None, Vec::new()));

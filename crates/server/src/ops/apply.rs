@@ -33,6 +33,8 @@ impl Desk {
         if !forbidden.is_empty() {
             return Err(Problem::of_faults(Code::NotPermitted, forbidden).into());
         }
+        let more = plan.wishes.iter().filter(|wish| wish.now.is_none()).count();
+        self.within_jobs_quota(hand.edits.tenant, more, plan.deletions.len()).await?;
         let items = self.items(&plan).await?;
         if !body.dry_run {
             self.carry_out(hand.edits.tenant, plan, by).await?;

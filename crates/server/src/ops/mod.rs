@@ -19,6 +19,9 @@ mod resources;
 mod secrets;
 mod sight;
 pub(crate) mod system;
+mod tenant_delete;
+mod tenant_export;
+mod tenants;
 pub(crate) mod trigger;
 pub(crate) mod variables;
 pub(crate) mod why;
@@ -32,6 +35,7 @@ use crate::app::App;
 pub(crate) use hand::Hand;
 pub(crate) use refused::Refused;
 pub(crate) use sight::Sight;
+pub(crate) use tenant_delete::closing_key;
 
 pub(crate) type Done<T> = Result<T, Refused>;
 

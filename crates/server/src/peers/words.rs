@@ -3,7 +3,7 @@
 
 use engine::input::JobDraft;
 use engine::{Command, Refusal, Reply, Scope};
-use model::{ContentId, JobId, TenantId, VersionId};
+use model::{ContentId, InstanceId, JobId, TenantId, VersionId};
 use store::{Reads, StoreError};
 use wire::peer::{AgentBody, DraftBody, RefusedWord, ReportBody, Said, What};
 
@@ -32,10 +32,10 @@ pub(super) fn what(command: &Command) -> Option<What> {
             pool: scope.pool.clone(),
             reports: reports.iter().filter_map(ReportBody::of).collect(),
         },
-        Command::SetMode { .. }
-        | Command::Release { .. }
+        Command::SetMode { job, mode } => What::SetMode { job: job.0, mode: (*mode).into() },
+        Command::Stop { instance } => What::Stop { instance: instance.0 },
+        Command::Release { .. }
         | Command::Trigger(_)
-        | Command::Stop { .. }
         | Command::Rerun { .. }
         | Command::Resolve { .. }
         | Command::Why { .. }
@@ -65,6 +65,8 @@ pub(super) fn command(what: What, reads: &dyn Reads, by: std::time::Instant) -> 
             labels: body.labels,
         })),
         What::DeleteJob { job } => Command::DeleteJob { job: JobId(job) },
+        What::SetMode { job, mode } => Command::SetMode { job: JobId(job), mode: mode.into() },
+        What::Stop { instance } => Command::Stop { instance: InstanceId(instance) },
         What::Followers { job } => Command::Followers { job: JobId(job) },
         What::PutAgent(body) => Command::PutAgent { agent: Box::new((*body).into()) },
         What::CallBack { tenant, pool, reports } => Command::Callback {

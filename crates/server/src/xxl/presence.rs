@@ -92,6 +92,7 @@ impl Executors {
             joined_at: now,
             seen_at: kind.present.then_some(now),
             version: String::new(),
+            serves: model::Serves::Own,
             kind: AgentKind::Executor(kind),
         };
         self.keep(record).await

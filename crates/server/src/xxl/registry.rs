@@ -215,6 +215,7 @@ mod tests {
             joined_at: at(0),
             seen_at: None,
             version: String::new(),
+            serves: model::Serves::Own,
             kind: AgentKind::Executor(Executor { listed, present, ..Executor::default() }),
         }
     }

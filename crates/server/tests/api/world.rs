@@ -205,6 +205,7 @@ pub(crate) fn agent_record(id: AgentId, name: &str, joined_at: Timestamp) -> Age
         joined_at,
         seen_at: None,
         version: "test".into(),
+        serves: model::Serves::Own,
         kind: model::AgentKind::Agent,
     }
 }

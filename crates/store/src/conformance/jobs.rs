@@ -139,12 +139,14 @@ pub fn agents_pools_and_limits_are_loaded(bed: &impl Bed) {
         joined_at: T0,
         seen_at: None,
         version: "0.1".into(),
+        serves: model::Serves::Named(vec![TenantId(4), TenantId(9)]),
         kind: AgentKind::Agent,
     };
     let executor = Executor { listed: Some(3), present: true, tells_busy: false, keeps_logs: true };
     let called = AgentRecord {
         id: AgentId(w.id()),
         name: "x1:9999".into(),
+        serves: model::Serves::Everyone,
         kind: AgentKind::Executor(executor),
         ..agent.clone()
     };

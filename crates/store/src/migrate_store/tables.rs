@@ -75,7 +75,8 @@ pub(crate) fn all() -> Vec<Table> {
         table("gap", "id shard job tenant first last count fate reason instance why:t", &["id"]).of_job("job"),
         table(
             "agent",
-            "id tenant name:t pools:t labels:t slots drained:b joined_at seen_at version:t executor listed",
+            "id tenant name:t pools:t labels:t slots drained:b joined_at seen_at version:t executor listed
+             serves:t",
             &["id"],
         ),
         table("pool", "tenant name:t running_max addresses:t", &["tenant", "name"]),
@@ -104,7 +105,7 @@ pub(crate) fn all() -> Vec<Table> {
             &["id"],
         ),
         table("sign_in", "name:t address:t failed failed_at succeeded_at", &["name", "address"]),
-        table("join_token", "hash:x tenant pools:t labels:t created_at expires_at", &["hash"]),
+        table("join_token", "hash:x tenant pools:t labels:t created_at expires_at serves:t", &["hash"]),
         table("agent_secret", "agent hash:x", &["agent"]),
         table("executor_token", "id token:t tenant pool:t created_at created_by:t", &["id"]),
         table("setting", "key:t value:t", &["key"]),

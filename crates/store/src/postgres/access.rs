@@ -54,23 +54,24 @@ impl PgAccess {
 
 impl Access for PgAccess {
     fn put_join_token(&mut self, token: &JoinToken) -> Result<(), StoreError> {
-        let text = "insert into join_token (hash, tenant, pools, labels, created_at, expires_at)
-                    values ($1, $2, $3, $4, $5, $6)";
-        let (pools, labels) = (json::list(&token.pools), json::map(&token.labels));
-        let values: Values =
-            &[&&token.hash[..], &token.tenant.0, &pools, &labels, &token.created_at.0, &token.expires_at.0];
+        let text = "insert into join_token (hash, tenant, pools, labels, created_at, expires_at, serves)
+                    values ($1, $2, $3, $4, $5, $6, $7)";
+        let (pools, labels, serves) = (json::list(&token.pools), json::map(&token.labels), json::serves(&token.serves));
+        let times = (token.created_at.0, token.expires_at.0);
+        let values: Values = &[&&token.hash[..], &token.tenant.0, &pools, &labels, &times.0, &times.1, &serves];
         self.write_once(text, values)?;
         Ok(())
     }
 
     fn use_join_token(&mut self, hash: &SecretHash, now: Timestamp) -> Result<Option<JoinToken>, StoreError> {
         let text = "delete from join_token where hash = $1 and expires_at > $2
-                    returning tenant, pools, labels, created_at, expires_at";
+                    returning tenant, pools, labels, created_at, expires_at, serves";
         let Some(row) = self.write_once(text, &[&&hash[..], &now.0])? else { return Ok(None) };
         let damaged = || StoreError::Corrupt("a join token cannot be read".into());
         Ok(Some(JoinToken {
             hash: *hash,
             tenant: TenantId(row.get(0)),
+            serves: json::read_serves(row.get(5)),
             pools: json::read_list(row.get(1)).ok_or_else(damaged)?,
             labels: json::read_map(row.get(2)).ok_or_else(damaged)?,
             created_at: Timestamp(row.get(3)),

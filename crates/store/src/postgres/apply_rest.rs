@@ -110,6 +110,7 @@ impl<'c> Applying<'c> {
             texts(agents, |a| a.version.as_str()),
             maybe_ints(agents, |a| code::of_agent_kind(a.kind).0),
             maybe_ints(agents, |a| code::of_agent_kind(a.kind).1.map(i64::from)),
+            Box::new(agents.iter().map(|a| json::serves(&a.serves)).collect::<Vec<Option<String>>>()) as _,
         ];
         self.calls.push(Call::new(sql::PUT_AGENTS, values, Expects::Any));
     }

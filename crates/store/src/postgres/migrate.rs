@@ -15,6 +15,7 @@ pub(super) const STEPS: &[&str] = &[
     include_str!("migrations/0006_people.sql"),
     include_str!("migrations/0007_labels.sql"),
     include_str!("migrations/0008_values.sql"),
+    include_str!("migrations/0009_shared_agents.sql"),
 ];
 
 /// "Duly": held while a step is taken.

@@ -133,6 +133,7 @@ pub(super) fn agent(row: &Row) -> Result<AgentRecord, Unreadable> {
             joined_at: Timestamp(get(row, "joined_at")?),
             seen_at: code::time(get(row, "seen_at")?),
             version: get(row, "version")?,
+            serves: json::read_serves(get::<Option<String>>(row, "serves")?.as_deref()),
             kind: code::agent_kind(get(row, "executor")?, listed),
         })
     };

@@ -48,8 +48,8 @@ impl SqliteAccess {
 impl Access for SqliteAccess {
     fn put_join_token(&mut self, token: &JoinToken) -> Result<(), StoreError> {
         self.write(
-            "insert into join_token (hash, tenant, pools, labels, created_at, expires_at)
-             values (?1, ?2, ?3, ?4, ?5, ?6)",
+            "insert into join_token (hash, tenant, pools, labels, created_at, expires_at, serves)
+             values (?1, ?2, ?3, ?4, ?5, ?6, ?7)",
             params![
                 token.hash,
                 token.tenant.0,
@@ -57,6 +57,7 @@ impl Access for SqliteAccess {
                 json::map(&token.labels),
                 token.created_at.0,
                 token.expires_at.0,
+                json::serves(&token.serves),
             ],
         )?;
         Ok(())
@@ -65,7 +66,7 @@ impl Access for SqliteAccess {
     fn use_join_token(&mut self, hash: &SecretHash, now: Timestamp) -> Result<Option<JoinToken>, StoreError> {
         let _turn = self.gate.lock();
         let text = "delete from join_token where hash = ?1 and expires_at > ?2
-                    returning hash, tenant, pools, labels, created_at, expires_at";
+                    returning hash, tenant, pools, labels, created_at, expires_at, serves";
         let mut delete = self.conn.prepare_cached(text)?;
         let mut rows = delete.query(params![hash, now.0])?;
         let Some(row) = rows.next()? else { return Ok(None) };
@@ -141,6 +142,7 @@ fn join_token(row: &Row) -> Result<JoinToken, StoreError> {
     Ok(JoinToken {
         hash: row.get(0)?,
         tenant: TenantId(row.get(1)?),
+        serves: json::read_serves(row.get::<_, Option<String>>(6)?.as_deref()),
         pools: json::read_list(&pools).ok_or_else(damaged)?,
         labels,
         created_at: Timestamp(row.get(4)?),

@@ -188,6 +188,7 @@ impl Applying<'_> {
             agent.version,
             executor,
             listed,
+            json::serves(&agent.serves),
         ])?;
         Ok(())
     }

@@ -19,6 +19,7 @@ pub(super) const STEPS: &[&str] = &[
     include_str!("migrations/0009_people.sql"),
     include_str!("migrations/0010_labels.sql"),
     include_str!("migrations/0011_values.sql"),
+    include_str!("migrations/0012_shared_agents.sql"),
 ];
 
 /// Marks a file as ours, so that another program's database is not taken for a store.

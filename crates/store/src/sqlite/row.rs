@@ -129,6 +129,7 @@ pub(super) fn agent(row: &Row) -> Result<AgentRecord, Unreadable> {
             joined_at: Timestamp(get(row, 7)?),
             seen_at: code::time(get(row, 8)?),
             version: get(row, 9)?,
+            serves: json::read_serves(row.get::<_, Option<String>>("serves").map_err(|e| e.to_string())?.as_deref()),
             kind: code::agent_kind(get(row, 10)?, get(row, 11)?),
         })
     };

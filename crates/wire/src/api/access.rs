@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
+use super::SharingBody;
 use crate::time::{Length, Time};
 
 /// Makes the first administrator, once.
@@ -91,6 +92,9 @@ pub struct JoinTokenBody {
     /// 1h if absent.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub expires_in: Option<Length>,
+    /// Other tenants whose runs the agent takes too.
+    #[serde(default, skip_serializing_if = "SharingBody::is_plain")]
+    pub sharing: SharingBody,
 }
 
 #[derive(Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]

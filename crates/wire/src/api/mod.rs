@@ -12,6 +12,7 @@ pub mod job;
 pub mod page;
 pub mod resource;
 pub mod system;
+pub mod tenant;
 pub mod value;
 pub mod why;
 
@@ -37,6 +38,10 @@ pub use resource::{ResourceBody, ResourceKindWord, ResourceView, TicketView};
 pub use system::{
     FindingKind, FindingView, HealthView, JobCounts, LateView, LatenessView, QuarantineView, ReadyView, ShardView,
     StatsQuery, StatsView, VerifyQuery, VerifyView, VersionView,
+};
+pub use tenant::{
+    QuotasBody, SharingBody, TenantBody, TenantChangeBody, TenantDeleteQuery, TenantDeletionView, TenantStateWord,
+    TenantUsageView, TenantView,
 };
 pub use value::{
     EffectiveView, LevelWord, RotatedView, SecretBody, SecretView, VariableBody, VariableQuery, VariableView,

@@ -4,9 +4,12 @@ use axum::Json;
 use axum::extract::State;
 use axum::http::StatusCode;
 use model::AgentId;
+use model::rights::{Action, Kind};
 use wire::api::{
     AgentView, JoinTokenBody, JoinTokenView, LimitBody, Page, PoolBody, PoolView, ResourceBody, ResourceView,
+    SharingBody,
 };
+use wire::{Code, Problem};
 
 use super::super::endpoint::*;
 use super::super::guard::Caller;
@@ -74,7 +77,21 @@ pub(crate) async fn join_token(
     State(desk): State<Desk>,
     OptionalBody(body): OptionalBody<JoinTokenBody>,
 ) -> Created<JoinTokenView> {
+    // An agent for others than its own tenant is a matter of the installation.
+    if !body.sharing.is_plain() && who.also(Kind::Tenant, Action::Edit).is_none() {
+        let detail = format!("{} lacks tenant.edit, which sharing an agent needs", who.actor().0);
+        return Err(Problem::new(Code::NotPermitted, detail).into());
+    }
     Ok(created(desk.join_token(who.tenant(), body).await?))
+}
+
+pub(crate) async fn share(
+    who: Caller<AgentShare>,
+    State(desk): State<Desk>,
+    Named(id): Id,
+    Body(body): Body<SharingBody>,
+) -> Answer<AgentView> {
+    Ok(Json(desk.share_agent(AgentId(id), body, who.actor()).await?))
 }
 
 pub(crate) async fn limit(_: Caller<LimitShow>, State(desk): State<Desk>) -> Answer<LimitBody> {

@@ -7,6 +7,7 @@ pub(super) mod instances;
 pub(super) mod jobs;
 pub(super) mod streams;
 pub(super) mod system;
+pub(super) mod tenants;
 pub(super) mod values;
 
 use axum::Json;

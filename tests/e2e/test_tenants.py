@@ -1,0 +1,110 @@
+"""Tenants: the same names side by side, quotas in words, and a deletion in two steps that survives a crash."""
+
+import json
+
+import pytest
+
+from harness import Duly, eventually
+
+TICK = "job: tick\nmanual: true\noverlap: allow\nsh: {}\n"
+
+
+def within(duly: Duly, tenant: str, *args, **more):
+    return duly.run("--tenant", tenant, *args, **more)
+
+
+def apply(duly: Duly, tenant: str, text: str, check: bool = True):
+    path = duly.root / f"{tenant}-jobs.yaml"
+    path.write_text(text)
+    return within(duly, tenant, "job", "apply", "-f", path, "--yes", check=check)
+
+
+def trigger(duly: Duly, tenant: str, job: str) -> int:
+    return json.loads(within(duly, tenant, "job", "trigger", job, "--json", check=True).stdout)["id"]
+
+
+def instance(duly: Duly, tenant: str, number: int) -> dict:
+    return json.loads(within(duly, tenant, "instance", "show", number, "--json", check=True).stdout)
+
+
+def why(duly: Duly, tenant: str, number: int) -> str:
+    return within(duly, tenant, "why", number, check=True).stdout
+
+
+def tenants(duly: Duly) -> list[str]:
+    return [tenant["name"] for tenant in duly.json("tenant", "list")["items"]]
+
+
+@pytest.fixture
+def two(duly):
+    """Tenants north and south beside the first; the local agent is there for all."""
+    for name in ("north", "south"):
+        duly.run("tenant", "create", name, check=True)
+    agent = duly.json("agents", "list")["items"][0]["id"]
+    duly.run("agents", "share", agent, "--everyone", check=True)
+    return duly
+
+
+def test_names_are_each_tenants_own_and_foreign_things_are_not_there(two):
+    apply(two, "north", TICK.format("echo north"))
+    apply(two, "south", TICK.format("echo south"))
+    north, south = trigger(two, "north", "tick"), trigger(two, "south", "tick")
+    for tenant, number in (("north", north), ("south", south)):
+        eventually(lambda: instance(two, tenant, number)["state"] == "succeeded", f"{tenant}'s run ends")
+        assert within(two, tenant, "log", number, check=True).stdout == f"{tenant}\n"
+    # Nobody meets what is another's, not even the first tenant.
+    assert within(two, "south", "instance", "show", north).returncode == 3
+    assert two.run("job", "show", "tick").returncode == 3
+    assert [one["id"] for one in json.loads(within(two, "north", "instance", "list", "--json").stdout)["items"]] == [north]
+    assert within(two, "west", "job", "list").returncode == 4
+
+
+def test_quotas_are_said_in_words(two):
+    two.run("tenant", "set", "north", "--jobs", 1, "--running", 1, check=True)
+    apply(two, "north", TICK.format("sleep 60"))
+    refused = apply(two, "north", "job: tock\nmanual: true\nsh: 'true'\n", check=False)
+    assert refused.returncode == 1
+    assert "E0925" in refused.stderr and "tenant north may have 1 jobs and has 1; with 1 more" in refused.stderr
+    assert [job["name"] for job in json.loads(within(two, "north", "job", "list", "--json").stdout)["items"]] == ["tick"]
+
+    first, second = trigger(two, "north", "tick"), trigger(two, "north", "tick")
+    eventually(lambda: instance(two, "north", first)["state"] == "running", "the first runs")
+    assert "tenant north may run 1 at once and does" in why(two, "north", second)
+    apply(two, "south", TICK.format("true"))
+    south = trigger(two, "south", "tick")
+    eventually(lambda: instance(two, "south", south)["state"] == "succeeded", "the other tenant is not held back")
+    shown = two.json("tenant", "show", "north")
+    assert (shown["usage"]["jobs"], shown["usage"]["running"], shown["quotas"]["running"]) == (1, 1, 1)
+    two.run("tenant", "set", "north", "--running", "none", "--per-second", 1, check=True)
+    eventually(lambda: instance(two, "north", second)["state"] == "running", "without the quota it runs")
+    for number in (first, second):
+        within(two, "north", "instance", "stop", number, check=True)
+
+
+def test_a_tenant_is_deleted_in_two_steps_and_a_crash_between_them_changes_nothing(two):
+    apply(two, "north", TICK.format("sleep 60"))
+    assert "E0927" in two.run("tenant", "delete", "north").stderr, "nothing goes that was not exported"
+    exported = two.run("tenant", "export", "north", check=True).stdout
+    kinds = [json.loads(line)["kind"] for line in exported.splitlines()]
+    assert kinds == ["job", "end"]
+    eventually(lambda: two.json("tenant", "show", "north")["exported_at"], "the export is noted")
+    number = trigger(two, "north", "tick")
+    eventually(lambda: instance(two, "north", number)["state"] == "running", "it runs")
+
+    told = two.json("tenant", "delete", "north")
+    assert (told["state"], told["jobs"], told["open"]) == ("active", 1, 1) and told["confirm"]
+    assert "E0926" in two.run("tenant", "delete", "north", "--confirm", "another-word").stderr
+    assert "E0923" in two.run("tenant", "delete", "default").stderr
+    closing = two.json("tenant", "delete", "north", "--confirm", told["confirm"])
+    assert closing["state"] == "closing"
+    two.kill_server()
+    two.up()
+    # What ran is waited for; nothing new is made meanwhile.
+    assert "E0928" in apply(two, "north", TICK.format("true"), check=False).stderr
+    assert "north" in tenants(two)
+    eventually(lambda: instance(two, "north", number)["state"] == "running", "its run was waited for")
+    within(two, "north", "instance", "stop", number, check=True)
+    eventually(lambda: tenants(two) == ["default", "south"], "it is gone", within=40)
+    assert within(two, "north", "job", "list").returncode == 4
+    two.run("tenant", "create", "north", check=True)
+    assert json.loads(within(two, "north", "job", "list", "--json", check=True).stdout)["items"] == []
