@@ -8,7 +8,7 @@ use engine::Row;
 use engine::change::{Change, Commit, Created, Ended};
 use model::{
     Actor, AttemptId, Batch, Cause, ContentId, Ending, Failure, InstanceId, JobId, JobMode, JobRecord, Outcome, Part,
-    ShardId, Span, State, TenantId, Term, Timestamp, Usage, Verdict, VersionId,
+    ShardId, Span, State, TenantId, TenantRecord, Term, Timestamp, Usage, Verdict, VersionId,
 };
 use store::Store;
 use store::sqlite::{Options, SqliteStore};
@@ -31,6 +31,8 @@ pub(crate) struct Fixture {
     /// Rule and task of what was seen already.
     parts: HashMap<Vec<u8>, [ContentId; 2]>,
     now: Timestamp,
+    /// Whose the jobs are.
+    tenant: TenantId,
 }
 
 impl Fixture {
@@ -40,7 +42,16 @@ impl Fixture {
         let owner = store.take_over(SHARD)?;
         let now = Timestamp(measure::now_us());
         let (term, batch) = (owner.term, owner.standing.batch);
-        Ok(Fixture { store, term, batch, ids: 0..0, changes: Vec::new(), parts: HashMap::new(), now })
+        Ok(Fixture {
+            store,
+            term,
+            batch,
+            ids: 0..0,
+            changes: Vec::new(),
+            parts: HashMap::new(),
+            now,
+            tenant: TenantId::DEFAULT,
+        })
     }
 
     pub(crate) fn jobs(&mut self, bodies: impl Iterator<Item = JobBody>) -> anyhow::Result<Vec<JobRecord>> {
@@ -57,6 +68,15 @@ impl Fixture {
         }
         self.commit()?;
         Ok(made)
+    }
+
+    /// A tenant of its own, whose are the jobs made from now on.
+    pub(crate) fn tenant(&mut self, name: &str) -> anyhow::Result<TenantId> {
+        // Far from the number of the first, which was there before anything was counted.
+        let id = TenantId(self.id()? + 1_000);
+        self.change(Change::TenantPut(Box::new(TenantRecord::new(id, name, self.now, Actor("ada".into())))))?;
+        self.tenant = id;
+        Ok(id)
     }
 
     /// Its rule and its task; jobs that differ in nothing but their names share them.
@@ -76,13 +96,14 @@ impl Fixture {
         let [rule, task] = self.parts(body)?;
         Ok(JobRecord {
             id: JobId(self.id()?),
-            tenant: TenantId::DEFAULT,
+            tenant: self.tenant,
             name: body.job.clone(),
             version: VersionId(self.id()?),
             rule,
             task,
             source,
             folder: body.folder.clone().unwrap_or_default(),
+            labels: Default::default(),
             mode: JobMode::Enabled,
             since: self.now,
             fired: 0,

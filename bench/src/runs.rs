@@ -65,6 +65,29 @@ impl Runs {
         Ok(late)
     }
 
+    /// The same of one tenant's runs only.
+    pub(crate) fn lateness_of(&self, tenant: i64, window: Window) -> anyhow::Result<Vec<f64>> {
+        let mut late = Vec::new();
+        for table in &self.tables {
+            let sql = "select started_at - planned from {} where tenant = ?1 and planned >= ?2 and planned < ?3
+                and started_at > 0";
+            let mut select = self.conn.prepare(&sql.replace("{}", table))?;
+            let rows = select.query_map([tenant, window.from, window.until], |row| row.get::<_, i64>(0))?;
+            for row in rows {
+                late.push(row? as f64);
+            }
+        }
+        late.sort_by(f64::total_cmp);
+        Ok(late)
+    }
+
+    /// How many of a tenant's runs have ended, and when the last of them did.
+    pub(crate) fn ended_of(&self, tenant: i64) -> anyhow::Result<(i64, i64)> {
+        let counted = self.sum("select count(ended_at) from {} where tenant = ?1 and ?2 = 0", [tenant, 0])?;
+        let last = self.sum("select coalesce(max(ended_at), 0) from {} where tenant = ?1 and ?2 = 0", [tenant, 0])?;
+        Ok((counted, last))
+    }
+
     /// Bytes of table and index for each row.
     pub(crate) fn bytes_per_row(&self) -> anyhow::Result<f64> {
         let pages = "select sum(pgsize) from dbstat where aggregate = true and name in

@@ -3,6 +3,7 @@
 mod burst;
 mod idle;
 mod latency;
+mod neighbour;
 mod postgres;
 pub(crate) mod processes;
 mod reads;
@@ -30,6 +31,7 @@ pub(crate) const ALL: &[(&str, Suite)] = &[
     ("saturated", saturated::run),
     ("latency", latency::run),
     ("burst", burst::run),
+    ("neighbour", neighbour::run),
     ("schedules", schedules::run),
     ("processes", processes::run),
     ("reads", reads::run),
