@@ -125,7 +125,7 @@ fn a_successor_that_does_not_wait_is_caught() {
 
 #[test]
 fn a_store_that_takes_commits_of_any_term_is_caught() {
-    is_caught(Mutant::TermNotChecked, &[Promise::OneOwner]);
+    is_caught(Mutant::TermNotChecked, &[Promise::OneOwner, Promise::OneEnding]);
 }
 
 #[test]
@@ -155,13 +155,17 @@ fn an_agent_that_takes_orders_at_any_time_is_caught() {
 /// A person's stop was the one way out on which nothing was given back: those behind waited for ever.
 #[test]
 fn what_is_not_given_back_is_noticed() {
-    is_caught_in(Scenario::sharing, Mutant::ReturnForgotten, &[Promise::ComesToItsEnd, Promise::GivenBack]);
+    is_caught_in(
+        Scenario::sharing,
+        Mutant::ReturnForgotten,
+        &[Promise::ComesToItsEnd, Promise::GivenBack, Promise::OneEnding],
+    );
 }
 
 /// Given back when the stop is asked for, not when the task has ended.
 #[test]
 fn what_is_given_back_while_it_is_used_is_noticed() {
-    is_caught_in(Scenario::sharing, Mutant::ReturnedWhenAsked, &[Promise::Shared]);
+    is_caught_in(Scenario::sharing, Mutant::ReturnedWhenAsked, &[Promise::Shared, Promise::ComesToItsEnd]);
 }
 
 #[test]

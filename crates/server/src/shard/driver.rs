@@ -180,7 +180,8 @@ impl Driver {
                 self.hold_on()?;
                 self.take(message)?;
                 for _ in 1..TURN_MAX {
-                    if !self.keeper.takes_inputs() {
+                    // What falls due meanwhile does not wait for the rest of a flood.
+                    if !self.keeper.takes_inputs() || self.keeper.is_due(self.around.clock.now()) {
                         break;
                     }
                     let Ok(message) = self.received.try_recv() else { break };
@@ -253,6 +254,7 @@ impl Driver {
             Message::TellMany(inputs) => {
                 for input in inputs {
                     self.tell(input)?;
+                    self.launch_due()?;
                 }
             }
             Message::Holds { term, agent, serial, held, up_since } => {

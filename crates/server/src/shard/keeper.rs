@@ -13,6 +13,8 @@ use engine::{Answer, Caller, Change, Commit, Decisions, Effect, Input, Message, 
 use model::{Batch, JobId, Timestamp};
 use store::{CommitError, Standing};
 
+use super::unwritten::{Unwritten, is_free};
+
 /// No more changes than this gather behind a commit that is under way.
 pub const GATHER_MAX: usize = 4_000;
 
@@ -20,6 +22,8 @@ pub struct Keeper {
     shard: Shard,
     /// The last batch handed out.
     batch: Batch,
+    /// Up to where everything is decided and on disk.
+    horizon: Timestamp,
     gathered: Gathered,
     flight: Option<Flight>,
     /// Inputs told again, each in a commit of its own, after one of them broke something.
@@ -38,12 +42,16 @@ pub struct Keeper {
 struct Gathered {
     inputs: Vec<Input>,
     decisions: Decisions,
+    unwritten: Unwritten,
+    /// So many effects were looked at and wait for their commit.
+    waiting: usize,
 }
 
 struct Flight {
     commit: Arc<Commit>,
     inputs: Vec<Input>,
     effects: Vec<Effect>,
+    unwritten: Unwritten,
 }
 
 /// What the driver must do next about a commit that did not go through.
@@ -68,6 +76,7 @@ impl Keeper {
         Keeper {
             shard,
             batch: standing.batch,
+            horizon: standing.horizon,
             gathered: Gathered::default(),
             flight: None,
             again: VecDeque::new(),
@@ -115,10 +124,14 @@ impl Keeper {
         if !is_tick {
             self.gathered.inputs.push(input.clone());
         }
-        let (shard, decisions) = (&mut self.shard, &mut self.gathered.decisions);
+        let Gathered { decisions, unwritten, .. } = &mut self.gathered;
+        let (shard, before) = (&mut self.shard, decisions.changes.len());
         // After a panic the shard is thrown away, so nobody sees it half changed.
         match catch_unwind(AssertUnwindSafe(|| shard.step(now, input, decisions))) {
-            Ok(()) => Ok(()),
+            Ok(()) => {
+                unwritten.note(&decisions.changes[before..]);
+                Ok(())
+            }
             Err(panic) => {
                 let input = if is_tick { Input::Tick } else { self.gathered.inputs.pop().expect("just kept") };
                 let job = self.shard.blamed();
@@ -132,7 +145,7 @@ impl Keeper {
         if self.flight.is_some() || self.gathered.decisions.writes_nothing() {
             return None;
         }
-        let Gathered { inputs, mut decisions } = std::mem::take(&mut self.gathered);
+        let Gathered { inputs, mut decisions, unwritten, .. } = std::mem::take(&mut self.gathered);
         // What was overtaken within the batch stays overtaken, even if memory is dropped before its effects happen.
         decisions.effects.retain(|effect| self.shard.stands(effect));
         self.batch = Batch(self.batch.0 + 1);
@@ -145,21 +158,41 @@ impl Keeper {
             changes: decisions.changes,
             claims: decisions.claims,
         });
-        self.flight = Some(Flight { commit: Arc::clone(&commit), inputs, effects: decisions.effects });
+        self.flight = Some(Flight { commit: Arc::clone(&commit), inputs, effects: decisions.effects, unwritten });
         Some(commit)
     }
 
     /// Effects that depend on nothing unwritten.
     pub fn take_effects(&mut self) -> Vec<Effect> {
         if self.flight.is_some() || !self.gathered.decisions.writes_nothing() {
-            return Vec::new();
+            return self.take_free_orders();
         }
+        self.gathered.waiting = 0;
         if !self.gathered.inputs.is_empty() {
             self.gathered.inputs.clear();
             self.alone = false;
         }
         let effects = std::mem::take(&mut self.gathered.decisions.effects);
         self.standing(effects)
+    }
+
+    /// Orders of what was written ahead of its time leave past what is still to be written, unless that is about the same
+    /// job: a flood of others does not delay them.
+    fn take_free_orders(&mut self) -> Vec<Effect> {
+        if self.stale || self.alone || !self.again.is_empty() {
+            return Vec::new();
+        }
+        let Gathered { decisions, unwritten, waiting, .. } = &mut self.gathered;
+        let from = (*waiting).min(decisions.effects.len());
+        let mut unwritten = vec![&*unwritten];
+        unwritten.extend(self.flight.as_ref().map(|flight| &flight.unwritten));
+        let is_free = |effect: &mut Effect| match effect {
+            Effect::Order(order) => is_free(order, self.horizon, &unwritten) && self.shard.stands(effect),
+            _ => false,
+        };
+        let free: Vec<Effect> = decisions.effects.extract_if(from.., is_free).collect();
+        *waiting = decisions.effects.len();
+        free
     }
 
     /// What waited for its commit and was overtaken meanwhile does not happen. Memory that is about to be dropped has
@@ -186,6 +219,7 @@ impl Keeper {
         let mut trouble = self.stale.then_some(Trouble::Reload);
         self.alone = false;
         self.forget_taken(&flight.commit);
+        self.horizon = flight.commit.horizon;
         // Answers come before everything that waits, or two claims of one name would be answered out of order.
         for answer in answers {
             if trouble.is_none() {
@@ -260,6 +294,7 @@ impl Keeper {
     /// holds them by now is the answer. Whom it let through is seen by loading.
     pub fn done_after_all(&mut self) -> (Arc<Commit>, Vec<Effect>, Option<Trouble>) {
         let flight = self.flight.take().expect("a commit was under way");
+        self.horizon = flight.commit.horizon;
         if self.stale {
             self.forget_taken(&flight.commit);
             return (flight.commit, flight.effects, Some(Trouble::Reload));
@@ -325,6 +360,7 @@ impl Keeper {
     pub fn reloaded(&mut self, shard: Shard, standing: Standing) {
         self.shard = shard;
         self.batch = standing.batch;
+        self.horizon = standing.horizon;
         self.alone = false;
         self.stale = false;
         self.gathered = Gathered::default();

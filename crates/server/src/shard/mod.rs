@@ -10,6 +10,7 @@ mod load;
 mod place;
 mod release;
 mod shards;
+mod unwritten;
 
 pub use driver::{End, revive};
 pub use handle::{AskError, Progress, ShardHandle};
