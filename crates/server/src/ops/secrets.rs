@@ -60,7 +60,11 @@ impl Desk {
     }
 
     pub(crate) async fn delete_secret(&self, sight: &Sight, name: String) -> Done<()> {
-        let none = || Problem::new(Code::NoSuchSecret, format!("there is no secret {name}"));
+        let none = || Problem::new(Code::NoSuchSecret, format!("there is no secret {name:?}"));
+        // What no secret can be called is not looked for.
+        if name_fault(&name).is_some() {
+            return Err(none().into());
+        }
         let (tenant, wanted) = (sight.tenant, name.clone());
         let there = self.read(move |reads, by| reads.secrets(tenant, Some(&[wanted]), by)).await?;
         let secret = there.first().ok_or_else(none)?;

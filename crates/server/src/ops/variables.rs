@@ -74,6 +74,9 @@ impl Desk {
             let told = format!("{} bytes are more than the {VALUE_MAX} allowed", value.value.len());
             return Err(Fault::new(Code::OverSize, "value", told).alone().into());
         }
+        if value.value.contains('\0') {
+            return Err(Fault::new(Code::WrongBody, "value", "a NUL cannot be in a variable").alone().into());
+        }
         let tenant = spot.tenant;
         let there = self.read(move |reads, by| reads.variables(tenant, None, by)).await?;
         let is_new = !there.iter().any(|v| (v.tenant, &v.folder, &v.name) == (tenant, &spot.folder, &name));
@@ -90,7 +93,11 @@ impl Desk {
     }
 
     pub(crate) async fn delete_variable(&self, spot: Spot, name: String) -> Done<()> {
-        let told = format!("there is no variable {name} at that level");
+        let told = format!("there is no variable {name:?} at that level");
+        // What no variable can be called is not looked for.
+        if name_fault(&name).is_some() {
+            return Err(Problem::new(Code::NoSuchVariable, told).into());
+        }
         let gone = self.access.run(move |access| access.remove_variable(spot.tenant, &spot.folder, &name)).await?;
         if gone { Ok(()) } else { Err(Problem::new(Code::NoSuchVariable, told).into()) }
     }
