@@ -39,7 +39,8 @@ def test_the_first_minute_of_the_readme(fresh):
     assert run(setup, PASSWORD + "\n").returncode == 0
     kept = home / ".config/duly/credentials.json"
     assert stat.S_IMODE(kept.stat().st_mode) == 0o600
-    data = fresh.root / "duly-data"
+    # Also what is stopped when the test is over.
+    data = fresh.data = fresh.root / "duly-data"
     assert stat.S_IMODE(data.stat().st_mode) == 0o700
     store = b"".join(p.read_bytes() for p in data.glob("duly.db*"))
     assert PASSWORD.encode() not in store, "a password in clear"
