@@ -114,6 +114,8 @@ pub enum Commands {
     Limit(agents::LimitCommand),
     /// Print events as they happen.
     Events(log::EventsArgs),
+    /// How safe the installation is set up: a score, and what to do about each deviation. Fails if one is serious.
+    Harden,
     /// Counts of instances, jobs and agents.
     Stats(system::StatsArgs),
     /// Whether the server is alive and ready, and its version.
@@ -211,6 +213,7 @@ async fn dispatch(command: Commands, options: ClientOptions, out: &Out) -> Done 
         Commands::Events(args) => session.events(args).await,
         Commands::Stats(args) => session.stats(args).await,
         Commands::Health => session.health().await,
+        Commands::Harden => session.harden().await,
         Commands::Quarantine => session.quarantine().await,
         Commands::Backup(args) => session.backup(args).await,
         Commands::Openapi => session.openapi().await,

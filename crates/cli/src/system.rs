@@ -1,11 +1,11 @@
-//! The installation as a whole: `verify`, `stats`, `health`, `quarantine`, `backup`, `openapi`.
+//! The installation as a whole: `verify`, `stats`, `health`, `harden`, `quarantine`, `backup`, `openapi`.
 
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
 use wire::Code;
-use wire::api::{StatsQuery, StatsView, VerifyQuery, VerifyView};
+use wire::api::{FindingWeight, StatsQuery, StatsView, VerifyQuery, VerifyView};
 
 use crate::Session;
 use crate::failure::{Done, FAILED, Failure, UNREACHABLE, VERIFY_FOUND};
@@ -64,6 +64,29 @@ impl Session<'_> {
         let view = self.client.stats(&query).await?;
         self.out.answer(&view.raw, || counted(&view));
         Ok(())
+    }
+
+    /// Fails while something serious is found, so that it can stand in a pipeline.
+    pub(crate) async fn harden(&self) -> Done {
+        let view = self.client.harden().await?;
+        self.out.answer(&view.raw, || {
+            let mut told =
+                format!("{} of 100; {} things looked at, {} found\n", view.score, view.checks, view.findings.len());
+            let mut findings: Vec<_> = view.findings.iter().collect();
+            findings.sort_by_key(|finding| finding.weight);
+            for finding in findings {
+                let (weight, id) = (finding.weight.word(), &finding.id);
+                told.push_str(&format!(
+                    "\n{weight}: {} ({id})\n  seen: {}\n  do:   {}\n",
+                    finding.what, finding.seen, finding.fix
+                ));
+            }
+            told
+        });
+        match view.findings.iter().any(|finding| finding.weight == FindingWeight::Serious) {
+            true => Err(Failure::quiet(Code::VerifyFound, FAILED)),
+            false => Ok(()),
+        }
     }
 
     pub(crate) async fn health(&self) -> Done {

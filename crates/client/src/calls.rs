@@ -3,11 +3,11 @@
 use reqwest::Response;
 use serde_json::Value;
 use wire::api::{
-    AgentView, ApplyBody, AttemptView, ClusterView, DeleteQuery, HealthView, InstanceQuery, InstanceView, JobQuery,
-    JobVersionView, JobView, JoinTokenBody, JoinTokenView, LimitBody, LogQuery, NextQuery, Page, PlanView, PoolBody,
-    PoolView, PreviewBody, PreviewView, QuarantineView, ReadyView, ReplayBody, ReplayView, ResolveBody, ResourceBody,
-    ResourceView, SessionBody, SessionView, SetupBody, SetupView, StatsQuery, StatsView, TokenBody, TokenCreatedView,
-    TokenView, TriggerBody, VerifyQuery, VerifyView, VersionView, WeightBody, WhyView, XxlTokenBody,
+    AgentView, ApplyBody, AttemptView, ClusterView, DeleteQuery, HardenView, HealthView, InstanceQuery, InstanceView,
+    JobQuery, JobVersionView, JobView, JoinTokenBody, JoinTokenView, LimitBody, LogQuery, NextQuery, Page, PlanView,
+    PoolBody, PoolView, PreviewBody, PreviewView, QuarantineView, ReadyView, ReplayBody, ReplayView, ResolveBody,
+    ResourceBody, ResourceView, SessionBody, SessionView, SetupBody, SetupView, StatsQuery, StatsView, TokenBody,
+    TokenCreatedView, TokenView, TriggerBody, VerifyQuery, VerifyView, VersionView, WeightBody, WhyView, XxlTokenBody,
     XxlTokenCreatedView, XxlTokenView,
 };
 use wire::api::{EffectiveView, RotatedView, SecretBody, SecretView, VariableBody, VariableQuery, VariableView};
@@ -243,6 +243,10 @@ impl Client {
 
     pub async fn stats(&self, query: &StatsQuery) -> Result<StatsView> {
         self.call(routes::STATS, &[]).query(query).json().await
+    }
+
+    pub async fn harden(&self) -> Result<HardenView> {
+        self.call(routes::HARDEN, &[]).json().await
     }
 
     pub async fn quarantine(&self) -> Result<Page<QuarantineView>> {

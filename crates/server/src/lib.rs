@@ -11,6 +11,7 @@ mod closing;
 pub mod config;
 mod doorman;
 pub mod events;
+mod harden;
 mod levels;
 pub mod links;
 mod lock;

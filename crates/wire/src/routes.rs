@@ -103,6 +103,7 @@ routes! {
     STATS            "stats"            Get    "/stats"                         Instance.See  ["stats"];
     QUARANTINE       "quarantine"       Get    "/quarantine"                    System.See    ["quarantine"];
     BACKUP           "backup"           Post   "/backup"                        System.Edit   ["backup"];
+    HARDEN           "harden"           Get    "/harden"                        System.See    ["harden"];
 
     SETUP            "setup"            Post   "/setup"                         Public        ["setup"];
     SESSION_OPEN     "session_open"     Post   "/sessions"                      Public        ["login"];

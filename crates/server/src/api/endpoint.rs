@@ -169,6 +169,7 @@ endpoints! {
         .query::<VerifyQuery>().json::<VerifyView>().may(&[Code::NoSuchJob]) }
     Stats STATS { => |s| s.says("How many of everything").query::<StatsQuery>().json::<StatsView>() }
     Quarantine QUARANTINE { => |s| s.says("Inputs that made deciding fail, and the jobs held for them").page::<QuarantineView>() }
+    Harden HARDEN { => |s| s.says("How safe the installation is set up, and what to do about what is not").json::<HardenView>() }
     Backup BACKUP { REMEMBERED = false; PATIENCE = 600; => |s| s.says("A consistent copy of the store, made while it works")
         .file("application/vnd.sqlite3").may(&[Code::BackupFailed, Code::BackupElsewhere]) }
 

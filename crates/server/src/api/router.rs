@@ -170,6 +170,7 @@ fn installation(mounts: Mounts) -> Mounts {
         .at(Verify, system::verify)
         .at(Stats, system::stats)
         .at(Quarantine, system::quarantine)
+        .at(Harden, system::harden)
         .at(Backup, system::backup)
         .at(Health, system::health)
         .at(Ready, system::ready)

@@ -8,6 +8,7 @@ mod chain;
 pub(crate) mod cluster;
 pub(crate) mod event;
 mod hand;
+mod harden;
 pub(crate) mod instances;
 pub(crate) mod jobs;
 pub(crate) mod log;

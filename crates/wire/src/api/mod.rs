@@ -36,8 +36,8 @@ pub use job::{
 pub use page::{Cursor, Page};
 pub use resource::{ResourceBody, ResourceKindWord, ResourceView, TicketView};
 pub use system::{
-    FindingKind, FindingView, HealthView, JobCounts, LateView, LatenessView, QuarantineView, ReadyView, ShardView,
-    StatsQuery, StatsView, VerifyQuery, VerifyView, VersionView,
+    FindingKind, FindingView, FindingWeight, HardenFinding, HardenView, HealthView, JobCounts, LateView, LatenessView,
+    QuarantineView, ReadyView, ShardView, StatsQuery, StatsView, VerifyQuery, VerifyView, VersionView,
 };
 pub use tenant::{
     QuotasBody, SharingBody, TenantBody, TenantChangeBody, TenantDeleteQuery, TenantDeletionView, TenantStateWord,

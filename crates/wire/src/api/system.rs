@@ -83,6 +83,46 @@ impl StatsView {
     }
 }
 
+/// How safe the installation is set up.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct HardenView {
+    /// Of a hundred; what is found takes points away.
+    pub score: u32,
+    /// How many things were looked at.
+    pub checks: u32,
+    pub findings: Vec<HardenFinding>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct HardenFinding {
+    #[schema(example = "agents-plain")]
+    pub id: String,
+    pub weight: FindingWeight,
+    pub what: String,
+    /// Where, or how many.
+    pub seen: String,
+    /// What to do about it.
+    pub fix: String,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum FindingWeight {
+    Serious,
+    Middling,
+    Slight,
+}
+
+impl FindingWeight {
+    pub fn word(self) -> &'static str {
+        match self {
+            FindingWeight::Serious => "serious",
+            FindingWeight::Middling => "middling",
+            FindingWeight::Slight => "slight",
+        }
+    }
+}
+
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, IntoParams)]
 #[serde(deny_unknown_fields)]
 #[into_params(parameter_in = Query)]

@@ -10,7 +10,8 @@ use axum::response::{IntoResponse, Response};
 use model::rights::{Action, Kind};
 use tokio::io::AsyncReadExt;
 use wire::api::{
-    HealthView, Page, QuarantineView, ReadyView, StatsQuery, StatsView, VerifyQuery, VerifyView, VersionView,
+    HardenView, HealthView, Page, QuarantineView, ReadyView, StatsQuery, StatsView, VerifyQuery, VerifyView,
+    VersionView,
 };
 use wire::{Code, Problem};
 
@@ -41,6 +42,10 @@ pub(crate) async fn stats(
 
 pub(crate) async fn quarantine(_: Caller<Quarantine>, State(desk): State<Desk>) -> Answer<Page<QuarantineView>> {
     Ok(Json(desk.quarantine().await?))
+}
+
+pub(crate) async fn harden(_: Caller<Harden>, State(desk): State<Desk>) -> Answer<HardenView> {
+    Ok(Json(desk.harden().await?))
 }
 
 /// The file is gone from its directory before its first byte is sent; it lives as long as somebody reads it.
