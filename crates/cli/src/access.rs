@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
-use wire::api::{SessionBody, TokenBody, XxlTokenBody};
+use wire::api::{SessionBody, TokenBody, TokenView, XxlTokenBody};
 use wire::{Code, Length};
 
 use crate::Session;
@@ -14,8 +14,11 @@ use crate::table::{Rows, plain};
 
 #[derive(Subcommand)]
 pub enum TokenCommand {
-    /// List API tokens; the tokens themselves are never shown again.
-    List,
+    /// List one's own API tokens, or another's; the tokens themselves are never shown again.
+    List {
+        #[arg(long)]
+        person: Option<String>,
+    },
     /// Make an API token and print it, once.
     Create {
         /// What it is for.
@@ -23,10 +26,22 @@ pub enum TokenCommand {
         /// How long it works; for ever if absent.
         #[arg(long)]
         expires_in: Option<Length>,
+        /// No more than this of what its owner may do, such as job.see; may be given several times.
+        #[arg(long, value_name = "PERMISSION")]
+        scope: Vec<String>,
+        /// Only in the tenant that is named by --tenant, or one's own.
+        #[arg(long)]
+        only_here: bool,
+        /// For this service account.
+        #[arg(long, value_name = "SERVICE")]
+        person: Option<String>,
     },
     /// Make a token worthless at once.
     Revoke {
         id: i64,
+        /// Another's.
+        #[arg(long)]
+        person: Option<String>,
         /// Do not ask.
         #[arg(short, long)]
         yes: bool,
@@ -67,15 +82,20 @@ pub struct LoginArgs {
 impl Session<'_> {
     pub(crate) async fn token(&self, command: TokenCommand) -> Done {
         match command {
-            TokenCommand::List => {
-                let page = self.client.tokens().await?;
+            TokenCommand::List { person } => {
+                let page = match &person {
+                    Some(person) => self.client.tokens_of(person).await?,
+                    None => self.client.tokens().await?,
+                };
                 self.out.answer(&page.raw, || {
-                    let mut rows = Rows::new(self.out, &["ID", "NAME", "USER", "CREATED", "LAST USED", "EXPIRES"]);
+                    let header = ["ID", "NAME", "USER", "SCOPE", "CREATED", "LAST USED", "EXPIRES"];
+                    let mut rows = Rows::new(self.out, &header);
                     for token in &page.items {
                         rows.add(vec![
                             plain(token.id),
                             plain(&token.name),
                             plain(&token.user),
+                            plain(scope(token)),
                             plain(self.out.time(Some(token.created_at))),
                             plain(self.out.time(token.last_used_at)),
                             plain(token.expires_at.map_or("never".into(), |at| self.out.time(Some(at)))),
@@ -84,14 +104,21 @@ impl Session<'_> {
                     rows.show("no tokens")
                 });
             }
-            TokenCommand::Create { name, expires_in } => {
-                let made = self.client.create_token(&TokenBody { name, expires_in }).await?;
+            TokenCommand::Create { name, expires_in, scope, only_here, person } => {
+                let body = TokenBody { name, expires_in, scope, only_here };
+                let made = match &person {
+                    Some(person) => self.client.create_token_of(person, &body).await?,
+                    None => self.client.create_token(&body).await?,
+                };
                 self.out.answer(&made.raw, || format!("{}\n", made.token));
                 self.out.note("Keep it: it is not shown again.");
             }
-            TokenCommand::Revoke { id, yes } => {
+            TokenCommand::Revoke { id, person, yes } => {
                 if self.out.consent(&format!("Make token {id} worthless?"), yes)? {
-                    self.client.revoke_token(id).await?;
+                    match &person {
+                        Some(person) => self.client.revoke_token_of(person, id).await?,
+                        None => self.client.revoke_token(id).await?,
+                    }
                     self.out.done(&format!("Token {id} is worthless now."));
                 }
             }
@@ -160,4 +187,13 @@ impl Session<'_> {
         self.out.done("The session is closed.");
         Ok(())
     }
+}
+
+/// What of its owner's rights it carries.
+fn scope(token: &TokenView) -> String {
+    let mut words = token.scope.as_ref().map_or_else(|| "all".to_owned(), |scope| scope.join(" "));
+    if let Some(tenant) = &token.tenant {
+        words.push_str(&format!(" in {tenant}"));
+    }
+    words
 }

@@ -12,12 +12,14 @@ mod doctor;
 mod examples;
 mod failure;
 mod files;
+mod grants;
 mod instance;
 mod job;
 mod log;
 mod moment;
 mod out;
 pub mod password;
+mod people;
 mod plan;
 pub mod remembered;
 mod resources;
@@ -105,6 +107,23 @@ pub enum Commands {
     /// Tokens that XXL-JOB executors show: list, create, revoke.
     #[command(subcommand)]
     XxlToken(access::XxlTokenCommand),
+    /// Accounts of persons and programs: list, show, create, disable, enable, unlock, password, delete.
+    #[command(subcommand)]
+    Person(people::PersonCommand),
+    /// Groups of persons: list, create, add, remove, delete.
+    #[command(subcommand)]
+    Group(grants::GroupCommand),
+    /// Roles and what they permit: list, set, delete.
+    #[command(subcommand)]
+    Role(grants::RoleCommand),
+    /// Who has which role where: list, create, delete.
+    #[command(subcommand)]
+    Grant(grants::GrantCommand),
+    /// Who is signed in: list, end.
+    #[command(subcommand)]
+    Session(grants::SessionCommand),
+    /// Who you are to the server, by what, and what you may do.
+    Whoami,
     /// Open a session with name and password; prints its token.
     Login(access::LoginArgs),
     /// Close the session whose token is in use.
@@ -207,6 +226,12 @@ async fn dispatch(command: Commands, options: ClientOptions, out: &Out) -> Done 
         Commands::JoinToken(args) => session.join_token(args).await,
         Commands::Token(command) => session.token(command).await,
         Commands::XxlToken(command) => session.xxl_token(command).await,
+        Commands::Person(command) => session.person(command).await,
+        Commands::Group(command) => session.group(command).await,
+        Commands::Role(command) => session.role(command).await,
+        Commands::Grant(command) => session.grant(command).await,
+        Commands::Session(command) => session.session(command).await,
+        Commands::Whoami => session.whoami().await,
         Commands::Login(args) => session.login(args).await,
         Commands::Logout => session.logout().await,
         Commands::Limit(command) => session.limit(command).await,

@@ -4,6 +4,7 @@
 mod calls;
 mod error;
 mod follow;
+mod people;
 mod send;
 mod sse;
 

@@ -106,7 +106,7 @@ async fn a_deletion_whose_answer_was_lost_is_not_sent_again() {
 async fn a_secret_is_not_made_twice() {
     // The second answer is there for a client that wrongly tries again.
     let server = script(vec![String::new(), json("{}")]);
-    let body = TokenBody { name: "ci".into(), expires_in: None };
+    let body = TokenBody { name: "ci".into(), expires_in: None, scope: vec![], only_here: false };
     let error = connect(&server).create_token(&body).await.unwrap_err();
     assert_eq!(error.code(), "E0801");
     let seen = server.seen.lock().unwrap();

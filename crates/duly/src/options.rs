@@ -89,6 +89,12 @@ pub(crate) struct ServerOptions {
     /// The key itself; several with commas between them.
     #[arg(long, env = "DULY_SECRET_KEY", hide_env_values = true, hide = true)]
     pub secret_key: Option<String>,
+    /// How browsers reach this server, like https://duly.example.org; with https, cookies are sent over TLS only.
+    #[arg(long, env = "DULY_PUBLIC_URL", value_name = "URL")]
+    pub public_url: Option<String>,
+    /// A proxy (or network of proxies) in front of this server, whose word about callers is taken; may be repeated.
+    #[arg(long = "trusted-proxy", value_name = "ADDRESS[/BITS]")]
+    pub trusted_proxies: Vec<String>,
     #[command(flatten)]
     pub xxl: XxlOptions,
     /// A file of settings (TOML); what is given here as well counts more.

@@ -63,7 +63,13 @@ fn config(options: ServerOptions, local_agent: Option<LocalAgent>) -> Result<Ser
     let settings = settings::read(options.config.as_deref())?;
     let secret_keys = secret_keys(options.secret_key_file.as_deref(), options.secret_key)?;
     let (xxl_tokens, xxl_prefix) = settings::xxl(options.xxl, settings.xxl)?;
+    let proxies: Vec<String> = [options.trusted_proxies, settings.trusted_proxies].concat();
+    let trusted =
+        proxies.iter().map(|text| text.parse().map_err(|why: String| anyhow::anyhow!("trusted_proxies: {why}")));
     Ok(ServerConfig {
+        public_url: options.public_url.or(settings.public_url),
+        trusted_proxies: trusted.collect::<Result<_, _>>()?,
+        oidc: settings::oidc(settings.oidc),
         listen: options.listen,
         agent_listen: options.agent_listen,
         agent_address: options.agent_address,

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use anyhow::Context;
 use serde::Deserialize;
 use server::TokenRules;
+use server::oidc::{Mapping, OidcConfig};
 
 use crate::options::XxlOptions;
 
@@ -14,6 +15,79 @@ use crate::options::XxlOptions;
 pub(crate) struct Settings {
     #[serde(default)]
     pub xxl: XxlSettings,
+    /// How browsers reach this server.
+    pub public_url: Option<String>,
+    /// Addresses and networks of proxies whose word about callers is taken.
+    #[serde(default)]
+    pub trusted_proxies: Vec<String>,
+    /// Kept as it is until it is looked at: a fault in it must not keep the server from starting.
+    pub oidc: Option<toml::Table>,
+}
+
+/// The identity provider, as it is written down.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct OidcSettings {
+    issuer: String,
+    client_id: String,
+    client_secret_file: Option<PathBuf>,
+    #[serde(default = "scopes")]
+    scopes: Vec<String>,
+    #[serde(default = "name_claim")]
+    name_claim: String,
+    #[serde(default = "groups_claim")]
+    groups_claim: String,
+    #[serde(default)]
+    map: Vec<MapSettings>,
+    /// Only accounts that an administrator made.
+    #[serde(default)]
+    known_only: bool,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct MapSettings {
+    group: String,
+    role: String,
+    tenant: Option<String>,
+    #[serde(default)]
+    everywhere: bool,
+}
+
+fn scopes() -> Vec<String> {
+    vec!["profile".into()]
+}
+
+fn name_claim() -> String {
+    "preferred_username".into()
+}
+
+fn groups_claim() -> String {
+    "groups".into()
+}
+
+/// What is wrong with it is told when somebody wants to sign in by it, and in the log.
+pub(crate) fn oidc(table: Option<toml::Table>) -> Option<Result<OidcConfig, String>> {
+    let read = |table: toml::Table| -> Result<OidcConfig, String> {
+        let told: OidcSettings = table.try_into().map_err(|error| format!("[oidc] has a fault: {error}"))?;
+        let mapping = |map: MapSettings| match (&map.tenant, map.everywhere) {
+            (Some(tenant), true) => {
+                Err(format!("[oidc] maps {} to the tenant {tenant} and to everywhere; keep one", map.group))
+            }
+            _ => Ok(Mapping { group: map.group, role: map.role, tenant: map.tenant, everywhere: map.everywhere }),
+        };
+        Ok(OidcConfig {
+            issuer: told.issuer,
+            client_id: told.client_id,
+            client_secret_file: told.client_secret_file,
+            scopes: told.scopes,
+            name_claim: told.name_claim,
+            groups_claim: told.groups_claim,
+            map: told.map.into_iter().map(mapping).collect::<Result<_, _>>()?,
+            known_only: told.known_only,
+        })
+    };
+    table.map(read)
 }
 
 #[derive(Debug, Default, Deserialize)]
@@ -64,4 +138,25 @@ pub(crate) fn xxl(options: XxlOptions, settings: XxlSettings) -> Result<(TokenRu
         allow_empty: options.xxl_allow_empty_token || settings.allow_empty_token,
     };
     Ok((rules, options.xxl_prefix.or(settings.prefix)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_provider_is_read_and_a_fault_in_it_is_told_later() {
+        let read = |text: &str| oidc(toml::from_str::<Settings>(text).unwrap().oidc);
+        assert!(read("").is_none());
+        let good =
+            read("[oidc]\nissuer = 'https://idp'\nclient_id = 'duly'\nmap = [{ group = 'ops', role = 'operator' }]");
+        let good = good.unwrap().unwrap();
+        assert_eq!(
+            (good.groups_claim.as_str(), good.map[0].role.as_str(), good.known_only),
+            ("groups", "operator", false)
+        );
+        assert!(read("[oidc]\nissuer = 'https://idp'").unwrap().unwrap_err().contains("client_id"));
+        let both = "[oidc]\nissuer='i'\nclient_id='d'\nmap=[{group='g',role='r',tenant='t',everywhere=true}]";
+        assert!(read(both).unwrap().unwrap_err().contains("keep one"));
+    }
 }

@@ -24,6 +24,7 @@ use crate::links::{Exchange, LinkService, Switchboard, Tasks, Values, log_rights
 use crate::lock::{self, DirLock, LockError};
 use crate::logs::{LogOptions, LogStore};
 use crate::membership::{Joining, Membership, Sockets};
+use crate::oidc::Provider;
 use crate::peers::{Peers, Port};
 use crate::postman::Bell;
 use crate::setup::Setup;
@@ -62,6 +63,8 @@ pub struct App {
     pub tenants: Tenants,
     /// A tenant is to be taken apart.
     pub(crate) close_soon: tokio::sync::Notify,
+    /// None: nobody asked for one. Otherwise it, or why it cannot be used.
+    pub(crate) oidc: Option<Result<Provider, String>>,
     pub(crate) executors: Executors,
     pub logs: Arc<LogStore>,
     pub setup: Setup,
@@ -156,6 +159,7 @@ pub async fn start(config: ServerConfig, stop: CancellationToken) -> Result<Runn
     let (shards, ended) = Shards::new(count, lanes, around);
 
     let agents = reads.agents(Instant::now() + READ_WITHIN)?;
+    let oidc = provider(&config);
     let tenants = Tenants::new(reads.tenants(Instant::now() + READ_WITHIN)?);
     executors.begin(shards.clone(), writer.clone(), agents.clone());
     let authority = agent_port::authority(&config, &access).await?;
@@ -200,6 +204,7 @@ pub async fn start(config: ServerConfig, stop: CancellationToken) -> Result<Runn
         doorman,
         tenants,
         close_soon: tokio::sync::Notify::new(),
+        oidc,
         logs,
         setup,
         vault,
@@ -219,6 +224,16 @@ pub async fn start(config: ServerConfig, stop: CancellationToken) -> Result<Runn
         tasks.spawn(end_rotation(Arc::clone(&app)));
     }
     Ok(Running { app, url, agent_endpoint, ended, tasks })
+}
+
+/// Whatever is wrong with it, passwords go on working.
+fn provider(config: &ServerConfig) -> Option<Result<Provider, String>> {
+    let told = config.oidc.clone()?;
+    let provider = told.and_then(|told| Provider::new(told, config.public_url.as_deref()));
+    if let Err(why) = &provider {
+        tracing::error!(%why, "nobody can sign in by the identity provider");
+    }
+    Some(provider)
 }
 
 /// Where this server is reached.

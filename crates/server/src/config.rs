@@ -4,8 +4,10 @@ use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::time::Duration;
 
+use crate::oidc::OidcConfig;
 use crate::stores::StorePlace;
 use crate::vault::SecretKeys;
+use crate::visitor::Network;
 use crate::xxl::{Pace, TokenRules};
 
 #[derive(Clone, Debug)]
@@ -44,6 +46,12 @@ pub struct ServerConfig {
     /// A further address they are served under, beside `/` and `/xxl-job-admin`.
     pub xxl_prefix: Option<String>,
     pub xxl_pace: Pace,
+    /// How browsers reach this server, like `https://duly.example.org`; with https, cookies are sent over TLS only.
+    pub public_url: Option<String>,
+    /// Whose word about a caller's address and TLS is taken.
+    pub trusted_proxies: Vec<Network>,
+    /// The identity provider, if people sign in by one; or why it cannot be used.
+    pub oidc: Option<Result<OidcConfig, String>>,
     /// The agent on this machine, if this server looks after one.
     pub local_agent: Option<LocalAgent>,
 }
@@ -82,6 +90,9 @@ impl ServerConfig {
             xxl_tokens: TokenRules::default(),
             xxl_prefix: None,
             xxl_pace: Pace::default(),
+            public_url: None,
+            trusted_proxies: Vec::new(),
+            oidc: None,
             local_agent: None,
         }
     }

@@ -3,7 +3,6 @@
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use engine::Command;
@@ -12,6 +11,7 @@ use model::{Actor, AgentId, AgentKind, AgentRecord, PoolRef, Span, TenantId, Tim
 use parking_lot::RwLock;
 use store::StoreError;
 use store::access::{Access, SecretHash};
+use tokio::sync::watch;
 use tonic::Status;
 use wire::link::{Hello, JoinReply, JoinRequest};
 
@@ -23,7 +23,7 @@ use crate::shard::{AskError, Lane, Shards};
 /// A token is looked up in the store again after this long.
 const REMEMBER: Duration = Duration::from_secs(30);
 /// A session that nobody used for so long has ended.
-const SESSION_IDLE: Span = Span::HOUR.saturating_mul(2);
+pub(crate) const SESSION_IDLE: Span = Span::HOUR.saturating_mul(2);
 /// That it was used is written at most so often.
 const TOUCH_AFTER: Span = Span::MINUTE;
 
@@ -35,7 +35,7 @@ pub struct Doorman {
     authority: Option<Arc<Authority>>,
     tokens: moka::sync::Cache<SecretHash, Remembered>,
     /// Raised by everything that may make what is remembered wrong.
-    changes: AtomicU64,
+    changes: watch::Sender<u64>,
 }
 
 /// Whom a secret belongs to, as of a change: what was read before the latest one is not believed.
@@ -99,7 +99,7 @@ impl Doorman {
             agents: RwLock::new(known.collect()),
             authority: None,
             tokens,
-            changes: AtomicU64::new(0),
+            changes: watch::Sender::new(0),
         })
     }
 
@@ -234,13 +234,21 @@ impl Doorman {
 
     /// Whom a token or session belongs to, and what they may do.
     pub async fn recognise(&self, key: &str, now: Timestamp) -> Result<Option<Principal>, StoreError> {
-        let hash = secret::hash(key);
-        let changes = self.changes.load(Ordering::SeqCst);
+        self.look(secret::hash(key), now, Looking::In).await
+    }
+
+    /// The same for somebody who is here already; being looked at is no use of a session.
+    pub(crate) async fn recall(&self, hash: SecretHash, now: Timestamp) -> Result<Option<Principal>, StoreError> {
+        self.look(hash, now, Looking::After).await
+    }
+
+    async fn look(&self, hash: SecretHash, now: Timestamp, why: Looking) -> Result<Option<Principal>, StoreError> {
+        let changes = *self.changes.borrow();
         let remembered = self.tokens.get(&hash).filter(|remembered| remembered.changes == changes);
         let who = match remembered {
             Some(remembered) => remembered.who,
             None => {
-                let who = self.access.run(move |access| look_up(access, &hash, now)).await?;
+                let who = self.access.run(move |access| look_up(access, &hash, now, why)).await?;
                 self.tokens.insert(hash, Remembered { changes, who: who.clone() });
                 who
             }
@@ -250,12 +258,28 @@ impl Doorman {
 
     /// Something was revoked or granted, here or elsewhere: from now on everybody is looked up anew.
     pub fn forget_all(&self) {
-        self.changes.fetch_add(1, Ordering::SeqCst);
+        self.changes.send_modify(|changes| *changes += 1);
         self.tokens.invalidate_all();
+    }
+
+    /// Told whenever that happens.
+    pub(crate) fn changes(&self) -> watch::Receiver<u64> {
+        self.changes.subscribe()
     }
 }
 
-fn look_up(access: &mut dyn Access, hash: &SecretHash, now: Timestamp) -> Result<Option<Principal>, StoreError> {
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Looking {
+    In,
+    After,
+}
+
+fn look_up(
+    access: &mut dyn Access,
+    hash: &SecretHash,
+    now: Timestamp,
+    why: Looking,
+) -> Result<Option<Principal>, StoreError> {
     if let Some(token) = access.token(hash)? {
         if token.revoked_at.is_some() {
             return Ok(None);
@@ -283,7 +307,7 @@ fn look_up(access: &mut dyn Access, hash: &SecretHash, now: Timestamp) -> Result
     let (Some(held), Some(account)) = (access.rights_of(&session.user)?, access.account(&session.user)?) else {
         return Ok(None);
     };
-    if session.used_at + TOUCH_AFTER <= now {
+    if why == Looking::In && session.used_at + TOUCH_AFTER <= now {
         access.touch_session(hash, now)?;
     }
     let rights = Rights::new(held);
@@ -293,7 +317,7 @@ fn look_up(access: &mut dyn Access, hash: &SecretHash, now: Timestamp) -> Result
         by: Credential::Session { id: session.id() },
         name: session.user,
         must_change: account.must_change,
-        expires_at: Some(session.expires_at.min(now + SESSION_IDLE)),
+        expires_at: Some(session.expires_at.min(if why == Looking::In { now + SESSION_IDLE } else { idle_until })),
     }))
 }
 

@@ -120,6 +120,25 @@ catalogue! {
     VerifyFound      "E0807" 0 "the ledger and the triggers disagree" "See the list; each line names job and planned time.";
     StaleFence       "E0808" 0 "a newer attempt works there now" "End this one: what it would write is out of date.";
 
+    // E09: people and rights
+    NoSuchPerson     "E0901" 404 "there is no such account" "List them with `duly person list`; names are exact.";
+    NameInUse        "E0902" 409 "the name is taken" "Choose another name.";
+    MoreThanOwn      "E0903" 403 "nobody gives more than they have" "Ask somebody who has these rights themselves; `duly whoami` shows yours.";
+    LastAdministrator "E0904" 409 "nobody would be left to administrate the installation" "Grant platform_admin everywhere to another person first.";
+    ChangePassword   "E0905" 403 "the password must be changed first" "Set one of your own: `duly person password --old-password-file OLD --password-file NEW`.";
+    NoSuchGroup      "E0906" 404 "there is no such group" "List them with `duly group list`.";
+    NoSuchRole       "E0907" 404 "there is no such role" "List them with `duly role list`.";
+    NoSuchGrant      "E0908" 404 "there is no such grant" "List them with `duly grant list`, in the tenant it is in.";
+    RoleInUse        "E0909" 409 "somebody still has this role" "Delete the grants that name it first; `duly grant list` shows them.";
+    WrongAccountKind "E0910" 409 "an account of this kind has no such thing" "Persons have passwords and make their own tokens; service accounts have tokens that others make.";
+    BadPermission    "E0911" 422 "there is no such permission" "Write it as kind.action, such as job.run, or kind.* for all; `duly role list` shows all there are.";
+    NoSuchSession    "E0912" 404 "there is no such session" "List them with `duly session list`.";
+    ScopedToken      "E0913" 403 "a token with a scope does not manage its owner's account" "Sign in, or use a token that carries everything its owner may do.";
+    NoProvider       "E0914" 404 "signing in by an identity provider is not set up" "Mend [oidc] in the settings as the message says; passwords work meanwhile.";
+    ProviderFailed   "E0915" 502 "the identity provider could not be asked" "Check that the server reaches the issuer; passwords work meanwhile.";
+    ProviderRefused  "E0916" 403 "what came from the identity provider was not accepted" "Begin again; if it stays so, compare issuer, client and clock on both sides.";
+    NoAccount        "E0917" 403 "the identity provider's user has no account here" "An administrator makes one with `duly person create NAME --provider`, or mends what the message says.";
+
     // E09: people, tenants, audit, secrets, policy
     NoSuchTenant     "E0921" 404 "there is no such tenant" "List them with `duly tenant list`; names are exact.";
     TenantNameTaken  "E0922" 409 "the name is taken by another tenant" "Choose another name, or change the tenant that has it.";

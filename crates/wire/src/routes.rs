@@ -112,6 +112,36 @@ routes! {
     TOKEN_CREATE     "token_create"     Post   "/tokens"                        SignedIn      ["token create"];
     TOKEN_REVOKE     "token_revoke"     Delete "/tokens/{id}"                   SignedIn      ["token revoke"];
 
+    SESSION_LIST     "session_list"     Get    "/sessions"                     SignedIn      ["session list"];
+    SESSION_END      "session_end"      Delete "/sessions/{id}"                SignedIn      ["session end"];
+    WHOAMI           "whoami"           Get    "/whoami"                       SignedIn      ["whoami"];
+    OWN_PASSWORD     "own_password"     Put    "/whoami/password"              SignedIn      ["person password"];
+
+    PERSON_LIST      "person_list"      Get    "/people"                       Person.See    ["person list"];
+    PERSON_CREATE    "person_create"    Post   "/people"                       Person.Edit   ["person create"];
+    PERSON_SHOW      "person_show"      Get    "/people/{name}"                Person.See    ["person show"];
+    PERSON_DELETE    "person_delete"    Delete "/people/{name}"                Person.Edit   ["person delete"];
+    PERSON_DISABLE   "person_disable"   Post   "/people/{name}/disable"        Person.Edit   ["person disable"];
+    PERSON_ENABLE    "person_enable"    Post   "/people/{name}/enable"         Person.Edit   ["person enable"];
+    PERSON_UNLOCK    "person_unlock"    Post   "/people/{name}/unlock"         Person.Edit   ["person unlock"];
+    PERSON_PASSWORD  "person_password"  Put    "/people/{name}/password"       Person.Edit   ["person password"];
+    PERSON_SESSIONS  "person_sessions"  Get    "/people/{name}/sessions"       Person.See    ["session list"];
+    PERSON_SIGN_OUT  "person_sign_out"  Delete "/people/{name}/sessions"       Person.Edit   ["session end"];
+    PERSON_TOKENS    "person_tokens"    Get    "/people/{name}/tokens"         Person.See    ["token list"];
+    PERSON_TOKEN_CREATE "person_token_create" Post   "/people/{name}/tokens"         Person.Edit   ["token create"];
+    PERSON_TOKEN_REVOKE "person_token_revoke" Delete "/people/{name}/tokens/{id}"    Person.Edit   ["token revoke"];
+    GROUP_LIST       "group_list"       Get    "/groups"                       Person.See    ["group list"];
+    GROUP_CREATE     "group_create"     Post   "/groups"                       Person.Edit   ["group create"];
+    GROUP_DELETE     "group_delete"     Delete "/groups/{name}"                Person.Edit   ["group delete"];
+    GROUP_JOIN       "group_join"       Put    "/groups/{name}/members/{person}" Person.Edit   ["group add"];
+    GROUP_LEAVE      "group_leave"      Delete "/groups/{name}/members/{person}" Person.Edit   ["group remove"];
+    ROLE_LIST        "role_list"        Get    "/roles"                        SignedIn      ["role list"];
+    ROLE_PUT         "role_put"         Put    "/roles/{name}"                 Role.Edit     ["role set"];
+    ROLE_DELETE      "role_delete"      Delete "/roles/{name}"                 Role.Edit     ["role delete"];
+    GRANT_LIST       "grant_list"       Get    "/grants"                       Member.See    ["grant list"];
+    GRANT_CREATE     "grant_create"     Post   "/grants"                       Member.Edit   ["grant create"];
+    GRANT_DELETE     "grant_delete"     Delete "/grants/{id}"                  Member.Edit   ["grant delete"];
+
     XXL_TOKEN_LIST   "xxl_token_list"   Get    "/xxl-tokens"                    Agent.See     ["xxl-token list"];
     XXL_TOKEN_CREATE "xxl_token_create" Post   "/xxl-tokens"                    Agent.Edit    ["xxl-token create"];
     XXL_TOKEN_REVOKE "xxl_token_revoke" Delete "/xxl-tokens/{id}"               Agent.Edit    ["xxl-token revoke"];

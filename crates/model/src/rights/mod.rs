@@ -94,6 +94,10 @@ impl Rights {
         Rights { held }
     }
 
+    pub fn iter(&self) -> impl Iterator<Item = &Held> {
+        self.held.iter()
+    }
+
     /// Where they may do this in the tenant; none if nowhere.
     pub fn reach(&self, kind: Kind, action: Action, tenant: TenantId) -> Option<Reach> {
         let fits = |held: &&Held| held.permissions.has(kind, action) && held.speaks_of(kind, tenant);

@@ -180,7 +180,52 @@ endpoints! {
     SessionClose SESSION_CLOSE { => |s| s.says("Sign out").nothing() }
     TokenList TOKEN_LIST { => |s| s.says("API tokens that work").page::<TokenView>() }
     TokenCreate TOKEN_CREATE { REMEMBERED = false; => |s| s.says("Make an API token").body::<TokenBody>().created::<TokenCreatedView>()
-        .may(&[Code::BadLength, Code::BadName]) }
+        .may(&[Code::BadLength, Code::BadName, Code::BadPermission, Code::ScopedToken]) }
+    SessionList SESSION_LIST { => |s| s.says("One's own sessions").page::<SessionInfoView>() }
+    SessionEnd SESSION_END { => |s| s.says("End one of one's own sessions, at once").nothing().may(&[Code::NoSuchSession]) }
+    Whoami WHOAMI { => |s| s.says("Who is asking, by what, and what they may do").json::<WhoamiView>() }
+    OwnPassword OWN_PASSWORD { => |s| s.says("Set one's own password; all other sessions end").body::<OwnPasswordBody>().nothing()
+        .may(&[Code::WrongPassword, Code::WeakPassword, Code::ScopedToken, Code::TooMany]) }
+
+    PersonList PERSON_LIST { => |s| s.says("Accounts of persons and programs").page::<PersonView>() }
+    PersonCreate PERSON_CREATE { => |s| s.says("Make an account; it may do nothing until a role is granted to it")
+        .body::<PersonBody>().created::<PersonView>()
+        .may(&[Code::BadName, Code::NameInUse, Code::WeakPassword, Code::WrongAccountKind]) }
+    PersonShow PERSON_SHOW { => |s| s.says("One account").json::<PersonView>().may(&[Code::NoSuchPerson]) }
+    PersonDelete PERSON_DELETE { => |s| s.says("Delete an account with all it holds; what it made stays, under its name")
+        .nothing().may(&[Code::NoSuchPerson, Code::MoreThanOwn, Code::LastAdministrator]) }
+    PersonDisable PERSON_DISABLE { => |s| s.says("Let nobody in by this account, at once")
+        .json::<PersonView>().may(&[Code::NoSuchPerson, Code::MoreThanOwn, Code::LastAdministrator]) }
+    PersonEnable PERSON_ENABLE { => |s| s.says("Let them in again").json::<PersonView>().may(&[Code::NoSuchPerson, Code::MoreThanOwn]) }
+    PersonUnlock PERSON_UNLOCK { => |s| s.says("Lift the lock that many wrong passwords put on a name")
+        .json::<PersonView>().may(&[Code::NoSuchPerson]) }
+    PersonPassword PERSON_PASSWORD { => |s| s.says("Set another's password, which they must change; their sessions end")
+        .body::<PasswordBody>().nothing()
+        .may(&[Code::NoSuchPerson, Code::MoreThanOwn, Code::WeakPassword, Code::WrongAccountKind]) }
+    PersonSessions PERSON_SESSIONS { => |s| s.says("Another's sessions").page::<SessionInfoView>() }
+    PersonSignOut PERSON_SIGN_OUT { => |s| s.says("End all of another's sessions, at once").nothing().may(&[Code::NoSuchPerson]) }
+    PersonTokens PERSON_TOKENS { => |s| s.says("Another's API tokens that work").page::<TokenView>() }
+    PersonTokenCreate PERSON_TOKEN_CREATE { REMEMBERED = false; => |s| s.says("Make an API token of a service account")
+        .body::<TokenBody>().created::<TokenCreatedView>()
+        .may(&[Code::NoSuchPerson, Code::WrongAccountKind, Code::MoreThanOwn, Code::BadLength, Code::BadName, Code::BadPermission, Code::ScopedToken]) }
+    PersonTokenRevoke PERSON_TOKEN_REVOKE { => |s| s.says("Another's token works no more, at once").nothing().may(&[Code::NoSuchToken]) }
+    GroupList GROUP_LIST { => |s| s.says("Groups and who is in them").page::<GroupView>() }
+    GroupCreate GROUP_CREATE { => |s| s.says("Make a group").body::<GroupBody>().created::<GroupView>().may(&[Code::BadName, Code::NameInUse]) }
+    GroupDelete GROUP_DELETE { => |s| s.says("Delete a group with what was granted to it")
+        .nothing().may(&[Code::NoSuchGroup, Code::MoreThanOwn, Code::LastAdministrator]) }
+    GroupJoin GROUP_JOIN { => |s| s.says("Put somebody into a group: they hold what it holds")
+        .nothing().may(&[Code::NoSuchGroup, Code::NoSuchPerson, Code::MoreThanOwn]) }
+    GroupLeave GROUP_LEAVE { => |s| s.says("Take somebody out of a group")
+        .nothing().may(&[Code::NoSuchGroup, Code::NoSuchPerson, Code::MoreThanOwn, Code::LastAdministrator]) }
+    RoleList ROLE_LIST { => |s| s.says("Roles and what they permit").page::<RoleView>() }
+    RolePut ROLE_PUT { => |s| s.says("Name a set of permissions, or change one").body::<RoleBody>().json::<RoleView>()
+        .may(&[Code::BadName, Code::NameInUse, Code::BadPermission, Code::MoreThanOwn]) }
+    RoleDelete ROLE_DELETE { => |s| s.says("Delete a role that nobody has").nothing().may(&[Code::NoSuchRole, Code::RoleInUse]) }
+    GrantList GRANT_LIST { => |s| s.says("Who has which role in the tenant").page::<GrantView>() }
+    GrantCreate GRANT_CREATE { => |s| s.says("Give a role to a person or a group").body::<GrantBody>().created::<GrantView>()
+        .may(&[Code::NoSuchPerson, Code::NoSuchGroup, Code::NoSuchRole, Code::MoreThanOwn]) }
+    GrantDelete GRANT_DELETE { => |s| s.says("Take a grant back").nothing().may(&[Code::NoSuchGrant, Code::MoreThanOwn, Code::LastAdministrator]) }
+
     XxlTokenList XXL_TOKEN_LIST { => |s| s.says("Tokens of XXL-JOB executors").page::<XxlTokenView>() }
     XxlTokenCreate XXL_TOKEN_CREATE { REMEMBERED = false; => |s| s.says("Make a token that XXL-JOB executors show")
         .body::<XxlTokenBody>().created::<XxlTokenCreatedView>().may(&[Code::BadName]) }

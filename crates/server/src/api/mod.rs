@@ -2,7 +2,9 @@
 //! is in `ops`, who may ask for it is in `guard`.
 
 mod again;
+mod armour;
 mod connections;
+mod cookie;
 mod doors;
 mod elsewhere;
 mod endpoint;

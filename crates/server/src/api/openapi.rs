@@ -124,12 +124,12 @@ impl Sheet {
     }
 
     pub(super) fn stream(self) -> Sheet {
-        self.answers(200, json!({"text/event-stream": {"schema": {"type": "string"}}}))
+        self.answers(200, json!({"text/event-stream": {"schema": event()}}))
     }
 
     pub(super) fn log(self) -> Sheet {
         let bytes = json!({"schema": {"type": "string", "format": "binary"}});
-        self.answers(200, json!({"text/plain": bytes, "text/event-stream": {"schema": {"type": "string"}}}))
+        self.answers(200, json!({"text/plain": bytes, "text/event-stream": {"schema": event()}}))
     }
 
     pub(super) fn nothing(mut self) -> Sheet {
@@ -240,7 +240,7 @@ fn document() -> Value {
         schemas.extend(sheet.schemas);
     }
     let token = json!({"type": "http", "scheme": "bearer", "description": "An API token, or the token of a session"});
-    let session = json!({"type": "apiKey", "in": "cookie", "name": super::guard::COOKIE});
+    let session = json!({"type": "apiKey", "in": "cookie", "name": super::cookie::SESSION});
     json!({
         "openapi": "3.1.0",
         "info": {
@@ -254,6 +254,12 @@ fn document() -> Value {
         "paths": paths,
         "components": {"schemas": schemas, "securitySchemes": {"token": token, "session": session}},
     })
+}
+
+/// One of the events of a stream; its data is JSON.
+fn event() -> Value {
+    let text = json!({"type": "string"});
+    json!({"type": "object", "properties": {"id": text, "event": text, "data": text}})
 }
 
 #[cfg(test)]

@@ -13,7 +13,7 @@ use wire::routes::{Method, PREFIX};
 
 use super::endpoint::*;
 use super::guard::Caller;
-use super::{again, doors, forward, pages, speak};
+use super::{again, armour, doors, forward, pages, speak};
 use crate::ops::Desk;
 
 /// Arguments of a handler that begin with the caller of `E`.
@@ -69,20 +69,27 @@ pub(super) fn build(desk: Desk) -> Router {
     let mounts = instances(mounts);
     let mounts = agents(mounts);
     let mounts = values(mounts);
+    let mounts = people(mounts);
     let router = installation(mounts).router;
     let small = DefaultPredicate::new().and(NotForContentType::const_new("application/vnd.sqlite3"));
     router
         .route("/", get(pages::root))
         .route("/ui", get(pages::console))
         .route("/ui/setup", get(pages::setup))
+        .route("/ui/setup.js", get(pages::setup_script))
+        .route("/ui/duly.css", get(pages::style))
+        .route("/auth/oidc/start", get(doors::oidc::start))
+        .route("/auth/oidc/callback", get(doors::oidc::callback))
         .route("/metrics", get(pages::metrics))
         .fallback(speak::no_route)
         .method_not_allowed_fallback(speak::wrong_method)
         .layer(CatchPanicLayer::custom(speak::panicked))
         .layer(from_fn_with_state(desk.clone(), speak::speak))
+        .layer(from_fn(armour::armour))
         .layer(CompressionLayer::new().gzip(true).compress_when(small))
         // Executors speak for themselves: nothing of the above is theirs.
         .layer(from_fn_with_state(desk.clone(), crate::xxl::door))
+        .layer(from_fn_with_state(desk.clone(), armour::see_the_way))
         .with_state(desk)
 }
 
@@ -153,6 +160,37 @@ fn values(mounts: Mounts) -> Mounts {
         .at(SecretRotate, door::rotate)
 }
 
+fn people(mounts: Mounts) -> Mounts {
+    use doors::people as door;
+    mounts
+        .at(Whoami, door::whoami)
+        .at(OwnPassword, door::own_password)
+        .at(PersonList, door::list)
+        .at(PersonCreate, door::create)
+        .at(PersonShow, door::show)
+        .at(PersonDelete, door::delete)
+        .at(PersonDisable, door::disable)
+        .at(PersonEnable, door::enable)
+        .at(PersonUnlock, door::unlock)
+        .at(PersonPassword, door::password)
+        .at(PersonSessions, door::sessions)
+        .at(PersonSignOut, door::sign_out)
+        .at(PersonTokens, door::tokens)
+        .at(PersonTokenCreate, door::create_token)
+        .at(PersonTokenRevoke, door::revoke_token)
+        .at(GroupList, door::groups)
+        .at(GroupCreate, door::create_group)
+        .at(GroupDelete, door::delete_group)
+        .at(GroupJoin, door::join)
+        .at(GroupLeave, door::leave)
+        .at(RoleList, door::roles)
+        .at(RolePut, door::put_role)
+        .at(RoleDelete, door::delete_role)
+        .at(GrantList, door::grants)
+        .at(GrantCreate, door::create_grant)
+        .at(GrantDelete, door::delete_grant)
+}
+
 fn installation(mounts: Mounts) -> Mounts {
     use doors::{access, cluster, system, tenants};
     mounts
@@ -182,6 +220,8 @@ fn installation(mounts: Mounts) -> Mounts {
         .at(TokenList, access::tokens)
         .at(TokenCreate, access::create_token)
         .at(TokenRevoke, access::revoke_token)
+        .at(SessionList, access::sessions)
+        .at(SessionEnd, access::end_session)
         .at(XxlTokenList, access::xxl_tokens)
         .at(XxlTokenCreate, access::create_xxl_token)
         .at(XxlTokenRevoke, access::revoke_xxl_token)

@@ -2,7 +2,7 @@ const form = document.getElementById("f"), told = document.getElementById("told"
 form.addEventListener("submit", async (event) => {
   event.preventDefault();
   const body = Object.fromEntries(new FormData(form));
-  body.token = new URLSearchParams(location.search).get("token") || location.hash.slice(1);
+  body.token = location.hash.slice(1);
   const answer = await fetch("/api/v1/setup", {
     method: "POST",
     headers: { "content-type": "application/json" },

@@ -42,8 +42,6 @@ pub(super) async fn speak(State(_desk): State<Desk>, mut request: Request, next:
     }
     let headers = response.headers_mut();
     headers.insert(REQUEST_ID, id);
-    headers.insert(header::X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
-    headers.entry(header::CACHE_CONTROL).or_insert(HeaderValue::from_static("no-store"));
     crate::metrics::request(&method, matched.as_deref(), response.status(), begun.elapsed());
     response
 }

@@ -8,7 +8,6 @@ use axum::response::sse::{Event, KeepAlive, Sse};
 use serde::Serialize;
 use tokio::sync::mpsc;
 use tokio_stream::wrappers::ReceiverStream;
-use tokio_util::sync::CancellationToken;
 use wire::{Code, Fault};
 
 use crate::ops::Refused;
@@ -49,9 +48,9 @@ impl Outlet {
     }
 }
 
-/// Runs `make` beside the answer that carries what it sends.
+/// Runs `make` beside the answer that carries what it sends, until one of them ends, or until it shall end.
 pub(super) fn answer<F: Future<Output = Result<(), ReaderGone>> + Send + 'static>(
-    stop: CancellationToken,
+    until: impl Future<Output = ()> + Send + 'static,
     make: impl FnOnce(Outlet) -> F,
 ) -> Answer {
     let (events, sent) = mpsc::channel(AHEAD);
@@ -61,7 +60,7 @@ pub(super) fn answer<F: Future<Output = Result<(), ReaderGone>> + Send + 'static
         tokio::select! {
             _ = making => {}
             () = outlet.closed() => {}
-            () = stop.cancelled() => {}
+            () = until => {}
         }
         // The answer ends only now, when all that made it is gone.
         drop(outlet);

@@ -7,22 +7,27 @@ pub(crate) mod apply;
 mod chain;
 pub(crate) mod cluster;
 pub(crate) mod event;
+mod grants;
 mod hand;
 mod harden;
 pub(crate) mod instances;
 pub(crate) mod jobs;
 pub(crate) mod log;
+mod people;
 mod plan;
 pub(crate) mod preview;
+pub(crate) mod provider;
 mod refused;
 pub(crate) mod rerun;
 mod resources;
 mod secrets;
+pub(crate) mod sessions;
 mod sight;
 pub(crate) mod system;
 mod tenant_delete;
 mod tenant_export;
 mod tenants;
+mod tokens;
 pub(crate) mod trigger;
 pub(crate) mod variables;
 pub(crate) mod why;
@@ -47,8 +52,7 @@ pub(crate) struct Desk(Arc<Inner>);
 pub(crate) struct Inner {
     app: Arc<App>,
     pub(crate) repeats: Repeats,
-    pub(crate) logins: access::Throttle,
-    pub(crate) used: access::LastUsed,
+    pub(crate) used: tokens::LastUsed,
     /// Held from looking at an ended instance or a past planned time to the commit that relies on it.
     pub(crate) past: tokio::sync::Mutex<()>,
 }
@@ -58,8 +62,7 @@ impl Desk {
         Desk(Arc::new(Inner {
             app,
             repeats: Repeats::new(),
-            logins: access::Throttle::default(),
-            used: access::LastUsed::default(),
+            used: tokens::LastUsed::default(),
             past: tokio::sync::Mutex::default(),
         }))
     }

@@ -9,6 +9,7 @@ mod jobs;
 mod link;
 mod logs;
 mod matrix;
+mod people;
 mod problems;
 mod streams;
 mod system;

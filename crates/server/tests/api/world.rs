@@ -24,7 +24,7 @@ pub(crate) const PATIENCE: Duration = Duration::from_secs(60);
 pub(crate) struct World {
     pub(crate) dir: TempDir,
     pub(crate) running: Running,
-    http: reqwest::Client,
+    pub(crate) http: reqwest::Client,
 }
 
 /// What the server said.

@@ -44,6 +44,32 @@ pub struct SessionView {
     pub expires_at: Time,
 }
 
+/// How somebody signed in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum SessionWay {
+    Password,
+    /// By the identity provider.
+    Provider,
+}
+
+/// A session as it is listed.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct SessionInfoView {
+    pub id: String,
+    /// The one this request was made with.
+    pub current: bool,
+    pub user: String,
+    pub way: SessionWay,
+    pub address: String,
+    /// What the browser or program called itself.
+    pub program: String,
+    pub created_at: Time,
+    /// To within a minute or so.
+    pub last_used_at: Time,
+    pub expires_at: Time,
+}
+
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct TokenBody {
@@ -53,6 +79,13 @@ pub struct TokenBody {
     /// Never, if absent.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub expires_in: Option<Length>,
+    /// No more than these of its owner's permissions, such as `job.see`; all of them, if empty.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[schema(max_items = 64)]
+    pub scope: Vec<String>,
+    /// Only in the tenant of this request.
+    #[serde(default)]
+    pub only_here: bool,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
@@ -60,6 +93,12 @@ pub struct TokenView {
     pub id: i64,
     pub name: String,
     pub user: String,
+    /// No more than these, if it says so.
+    #[schema(required = true)]
+    pub scope: Option<Vec<String>>,
+    /// Only there, if it says so.
+    #[schema(required = true)]
+    pub tenant: Option<String>,
     pub created_at: Time,
     /// To within a minute or so.
     #[schema(required = true)]

@@ -10,6 +10,7 @@ pub mod event;
 pub mod instance;
 pub mod job;
 pub mod page;
+pub mod people;
 pub mod resource;
 pub mod system;
 pub mod tenant;
@@ -17,8 +18,8 @@ pub mod value;
 pub mod why;
 
 pub use access::{
-    JoinTokenBody, JoinTokenView, SessionBody, SessionView, SetupBody, SetupView, TokenBody, TokenCreatedView,
-    TokenView, XxlTokenBody, XxlTokenCreatedView, XxlTokenView,
+    JoinTokenBody, JoinTokenView, SessionBody, SessionInfoView, SessionView, SessionWay, SetupBody, SetupView,
+    TokenBody, TokenCreatedView, TokenView, XxlTokenBody, XxlTokenCreatedView, XxlTokenView,
 };
 pub use agent::{AgentKindWord, AgentStateWord, AgentView, LimitBody, LoadView, PoolBody, PoolView};
 pub use apply::{Action, ApplyBody, FieldDiff, FileBody, PlanItem, PlanView};
@@ -34,6 +35,10 @@ pub use job::{
     TriggerBody,
 };
 pub use page::{Cursor, Page};
+pub use people::{
+    GrantBody, GrantView, GroupBody, GroupView, OwnPasswordBody, PasswordBody, PersonBody, PersonKind, PersonView,
+    RightView, RoleBody, RoleView, WhoamiView,
+};
 pub use resource::{ResourceBody, ResourceKindWord, ResourceView, TicketView};
 pub use system::{
     FindingKind, FindingView, FindingWeight, HardenFinding, HardenView, HealthView, JobCounts, LateView, LatenessView,

@@ -1,21 +1,23 @@
 //! Doors of set-up, sessions and tokens.
 
-use std::net::SocketAddr;
-
-use axum::Json;
-use axum::extract::{ConnectInfo, State};
+use axum::extract::State;
 use axum::http::{HeaderMap, StatusCode, header};
 use axum::response::IntoResponse;
+use axum::{Extension, Json};
 use wire::api::{
-    Page, SessionBody, SetupBody, SetupView, TokenBody, TokenCreatedView, TokenView, XxlTokenBody, XxlTokenCreatedView,
-    XxlTokenView,
+    Page, SessionBody, SessionInfoView, SetupBody, SetupView, TokenBody, TokenCreatedView, TokenView, XxlTokenBody,
+    XxlTokenCreatedView, XxlTokenView,
 };
 
+use super::super::cookie::{self, From};
 use super::super::endpoint::*;
-use super::super::guard::{COOKIE, Caller};
+use super::super::guard::Caller;
 use super::super::take::{Body, Named};
+use super::oidc::{seconds, visitor};
 use super::{Answer, Created, Nothing, created};
+use crate::ops::sessions::SESSION_LIFE;
 use crate::ops::{Desk, Refused};
+use crate::visitor::Way;
 
 pub(crate) async fn setup(
     _: Caller<Setup>,
@@ -28,35 +30,45 @@ pub(crate) async fn setup(
 pub(crate) async fn open_session(
     _: Caller<SessionOpen>,
     State(desk): State<Desk>,
-    ConnectInfo(from): ConnectInfo<SocketAddr>,
+    Extension(way): Extension<Way>,
     headers: HeaderMap,
     Body(body): Body<SessionBody>,
 ) -> Result<impl IntoResponse, Refused> {
-    let view = desk.open_session(body, from.ip()).await?;
-    let cookie = cookie(&view.token, 12 * 3_600, &headers);
-    Ok(([(header::SET_COOKIE, cookie)], created(view)))
+    let view = desk.open_session(body, visitor(&way, &headers)).await?;
+    let kept = cookie::write(cookie::SESSION, &view.token, seconds(SESSION_LIFE), From::OurPages, way.secure);
+    Ok(([(header::SET_COOKIE, kept)], created(view)))
 }
 
 pub(crate) async fn close_session(
     who: Caller<SessionClose>,
     State(desk): State<Desk>,
-    headers: HeaderMap,
+    Extension(way): Extension<Way>,
 ) -> Result<impl IntoResponse, Refused> {
     if let Some(key) = who.key {
         desk.close_session(key).await?;
     }
-    Ok((StatusCode::NO_CONTENT, [(header::SET_COOKIE, cookie("", 0, &headers))]))
+    let gone = cookie::write(cookie::SESSION, "", 0, From::OurPages, way.secure);
+    Ok((StatusCode::NO_CONTENT, [(header::SET_COOKIE, gone)]))
 }
 
-/// Scripts cannot read it and other sites cannot send it; over TLS it stays there.
-fn cookie(value: &str, seconds: u32, headers: &HeaderMap) -> String {
-    let secure = headers.get("x-forwarded-proto").is_some_and(|proto| proto == "https");
-    let secure = if secure { "; Secure" } else { "" };
-    format!("{COOKIE}={value}; Path=/; HttpOnly; SameSite=Strict; Max-Age={seconds}{secure}")
+pub(crate) async fn sessions(who: Caller<SessionList>, State(desk): State<Desk>) -> Answer<Page<SessionInfoView>> {
+    let who = who.principal();
+    Ok(Json(desk.list_sessions(&who.name, who).await?))
+}
+
+pub(crate) async fn end_session(
+    who: Caller<SessionEnd>,
+    State(desk): State<Desk>,
+    Named(id): Named<String>,
+) -> Nothing {
+    let who = who.principal();
+    who.whole()?;
+    desk.end_session(&who.name, &id).await?;
+    Ok(StatusCode::NO_CONTENT)
 }
 
 pub(crate) async fn tokens(who: Caller<TokenList>, State(desk): State<Desk>) -> Answer<Page<TokenView>> {
-    Ok(Json(desk.list_tokens(&who.actor().0).await?))
+    Ok(Json(desk.list_tokens(&who.principal().name).await?))
 }
 
 pub(crate) async fn create_token(
@@ -64,11 +76,14 @@ pub(crate) async fn create_token(
     State(desk): State<Desk>,
     Body(body): Body<TokenBody>,
 ) -> Created<TokenCreatedView> {
-    Ok(created(desk.create_token(body, who.actor()).await?))
+    let by = who.principal();
+    Ok(created(desk.create_token(&by.name, who.tenant(), body, by).await?))
 }
 
 pub(crate) async fn revoke_token(who: Caller<TokenRevoke>, State(desk): State<Desk>, Named(id): Named<i64>) -> Nothing {
-    desk.revoke_token(id, &who.actor().0).await?;
+    let who = who.principal();
+    who.whole()?;
+    desk.revoke_token(&who.name, id).await?;
     Ok(StatusCode::NO_CONTENT)
 }
 

@@ -5,6 +5,8 @@ pub(super) mod agents;
 pub(super) mod cluster;
 pub(super) mod instances;
 pub(super) mod jobs;
+pub(super) mod oidc;
+pub(super) mod people;
 pub(super) mod streams;
 pub(super) mod system;
 pub(super) mod tenants;

@@ -35,11 +35,12 @@ pub(crate) async fn events(
     headers: HeaderMap,
 ) -> Result<sse::Answer, Refused> {
     let (seen, sight) = (sse::last_seen(&headers)?, who.sight().clone());
+    let until = desk.clone().until_unwelcome(who.key, who.principal().clone());
     if let (Some(peers), None) = (desk.peers.clone(), &passed_on) {
         // Each server numbers its own: whoever resumes reads anew what it shows.
         let position = desk.ring.position();
         let (desk, resumed) = (desk.clone(), seen.is_some());
-        return Ok(sse::answer(desk.stop.clone(), move |outlet| async move {
+        return Ok(sse::answer(until, move |outlet| async move {
             if resumed {
                 outlet.send(None, EventKind::Reset.name(), &reset(&desk, position)).await?;
             }
@@ -51,7 +52,7 @@ pub(crate) async fn events(
         }));
     }
     let position = seen.map_or_else(|| desk.ring.position(), |seen| seen.saturating_add(1));
-    Ok(sse::answer(desk.stop.clone(), |outlet| tell(desk, sight, position, outlet)))
+    Ok(sse::answer(until, |outlet| tell(desk, sight, position, outlet)))
 }
 
 async fn tell(desk: Desk, sight: Sight, mut position: u64, outlet: Outlet) -> Result<(), ReaderGone> {
@@ -105,7 +106,8 @@ pub(crate) async fn log(
     let subject = desk.log_subject(who.sight(), InstanceId(id), query.attempt).await?;
     if query.follow == Some(true) {
         let from = sse::last_seen(&headers)?.map_or(0, |seen| seen.saturating_add(1));
-        return Ok(sse::answer(desk.stop.clone(), |outlet| follow(desk, subject, from, outlet)).into_response());
+        let until = desk.clone().until_unwelcome(who.key, who.principal().clone());
+        return Ok(sse::answer(until, |outlet| follow(desk, subject, from, outlet)).into_response());
     }
     let first = desk.log_chunk(subject, 0).await?;
     if desk.log_is_gone(subject, &first).await? {
