@@ -257,6 +257,7 @@ mod tests {
             let record = AgentRecord {
                 id: AgentId(7),
                 tenant: TenantId(3),
+                serves: Serves::Named(vec![TenantId(9)]),
                 name: "box".into(),
                 pools: vec!["etl".into()],
                 labels: BTreeMap::from([("zone".into(), "a".into())]),
