@@ -7,6 +7,7 @@
 mod access;
 mod agents;
 mod apply;
+mod audit;
 mod cluster;
 mod doctor;
 mod examples;
@@ -55,6 +56,9 @@ pub struct ClientOptions {
     /// The tenant to act in; your own if absent.
     #[arg(long, env = "DULY_TENANT", global = true, help_heading = "Client")]
     pub tenant: Option<String>,
+    /// Why something is changed; kept in the audit.
+    #[arg(long, env = "DULY_REASON", global = true, help_heading = "Client")]
+    pub reason: Option<String>,
     /// Print the API's answer as it came, for programs.
     #[arg(long, global = true, help_heading = "Client")]
     pub json: bool,
@@ -135,6 +139,9 @@ pub enum Commands {
     Events(log::EventsArgs),
     /// How safe the installation is set up: a score, and what to do about each deviation. Fails if one is serious.
     Harden,
+    /// Who did what and what was refused: list, show, verify, export.
+    #[command(subcommand)]
+    Audit(audit::AuditCommand),
     /// Counts of instances, jobs and agents.
     Stats(system::StatsArgs),
     /// Whether the server is alive and ready, and its version.
@@ -206,6 +213,11 @@ async fn dispatch(command: Commands, options: ClientOptions, out: &Out) -> Done 
         examples::print();
         return Ok(());
     }
+    if let Commands::Audit(audit::AuditCommand::Verify(args)) = &command
+        && let Some(file) = &args.file
+    {
+        return audit::verify_file(args, file, out);
+    }
     let url = options.url.clone();
     let session = Session { client: connect(options)?, url, out };
     match command {
@@ -236,6 +248,7 @@ async fn dispatch(command: Commands, options: ClientOptions, out: &Out) -> Done 
         Commands::Logout => session.logout().await,
         Commands::Limit(command) => session.limit(command).await,
         Commands::Events(args) => session.events(args).await,
+        Commands::Audit(command) => session.audit(command).await,
         Commands::Stats(args) => session.stats(args).await,
         Commands::Health => session.health().await,
         Commands::Harden => session.harden().await,
@@ -263,8 +276,8 @@ fn connect(options: ClientOptions) -> Result<Client, Failure> {
     };
     let token = token.map(|token| token.trim().to_owned()).filter(|token| !token.is_empty());
     let tenant = options.tenant.filter(|tenant| !tenant.is_empty());
-    Client::new(Settings { tenant, ..Settings::new(options.url, token) })
-        .map_err(|error| Failure::usage(Code::BadArgument, error.to_string()))
+    let settings = Settings { tenant, reason: options.reason, ..Settings::new(options.url, token) };
+    Client::new(settings).map_err(|error| Failure::usage(Code::BadArgument, error.to_string()))
 }
 
 #[cfg(test)]

@@ -3,12 +3,12 @@
 use reqwest::Response;
 use serde_json::Value;
 use wire::api::{
-    AgentView, ApplyBody, AttemptView, ClusterView, DeleteQuery, HardenView, HealthView, InstanceQuery, InstanceView,
-    JobQuery, JobVersionView, JobView, JoinTokenBody, JoinTokenView, LimitBody, LogQuery, NextQuery, Page, PlanView,
-    PoolBody, PoolView, PreviewBody, PreviewView, QuarantineView, ReadyView, ReplayBody, ReplayView, ResolveBody,
-    ResourceBody, ResourceView, SessionBody, SessionView, SetupBody, SetupView, StatsQuery, StatsView, TokenBody,
-    TokenCreatedView, TokenView, TriggerBody, VerifyQuery, VerifyView, VersionView, WeightBody, WhyView, XxlTokenBody,
-    XxlTokenCreatedView, XxlTokenView,
+    AgentView, ApplyBody, AttemptView, AuditQuery, AuditVerifyQuery, AuditVerifyView, AuditView, ClusterView,
+    DeleteQuery, HardenView, HealthView, InstanceQuery, InstanceView, JobQuery, JobVersionView, JobView, JoinTokenBody,
+    JoinTokenView, LimitBody, LogQuery, NextQuery, Page, PlanView, PoolBody, PoolView, PreviewBody, PreviewView,
+    QuarantineView, ReadyView, ReplayBody, ReplayView, ResolveBody, ResourceBody, ResourceView, SessionBody,
+    SessionView, SetupBody, SetupView, StatsQuery, StatsView, TokenBody, TokenCreatedView, TokenView, TriggerBody,
+    VerifyQuery, VerifyView, VersionView, WeightBody, WhyView, XxlTokenBody, XxlTokenCreatedView, XxlTokenView,
 };
 use wire::api::{EffectiveView, RotatedView, SecretBody, SecretView, VariableBody, VariableQuery, VariableView};
 use wire::api::{SharingBody, TenantBody, TenantChangeBody, TenantDeleteQuery, TenantDeletionView, TenantView};
@@ -272,6 +272,26 @@ impl Client {
 
     pub async fn openapi(&self) -> Result<Value> {
         self.call(routes::OPENAPI, &[]).json().await
+    }
+}
+
+/// The audit.
+impl Client {
+    pub async fn audit(&self, query: &AuditQuery) -> Result<Page<AuditView>> {
+        self.call(routes::AUDIT_LIST, &[]).query(query).json().await
+    }
+
+    pub async fn audit_entry(&self, seq: i64) -> Result<AuditView> {
+        self.call(routes::AUDIT_SHOW, &[&seq.to_string()]).json().await
+    }
+
+    pub async fn verify_audit(&self, query: &AuditVerifyQuery) -> Result<AuditVerifyView> {
+        self.call(routes::AUDIT_VERIFY, &[]).query(query).unbounded().json().await
+    }
+
+    /// Lines of JSON as they are made; read them with `chunk`.
+    pub async fn export_audit(&self) -> std::result::Result<Response, Error> {
+        self.call(routes::AUDIT_EXPORT, &[]).unbounded().send().await
     }
 }
 

@@ -22,6 +22,8 @@ pub struct Settings {
     pub token: Option<String>,
     /// The tenant all requests are about; the caller's own if absent.
     pub tenant: Option<String>,
+    /// Why something is changed; goes with every change.
+    pub reason: Option<String>,
     /// For one request, streams apart.
     pub timeout: Duration,
 }
@@ -30,7 +32,7 @@ impl Settings {
     pub const DEFAULT_URL: &str = "http://127.0.0.1:7070";
 
     pub fn new(url: impl Into<String>, token: Option<String>) -> Settings {
-        Settings { url: url.into(), token, tenant: None, timeout: Duration::from_secs(60) }
+        Settings { url: url.into(), token, tenant: None, reason: None, timeout: Duration::from_secs(60) }
     }
 }
 
@@ -41,6 +43,7 @@ pub struct Client {
     base: String,
     token: Option<String>,
     tenant: Option<String>,
+    reason: Option<String>,
     timeout: Duration,
 }
 
@@ -67,8 +70,9 @@ impl Client {
             .redirect(reqwest::redirect::Policy::none())
             .build()
             .map_err(BadSettings::Http)?;
-        let Settings { token, tenant, timeout, .. } = settings;
-        Ok(Client { http, base, token, tenant, timeout })
+        let Settings { token, tenant, reason, timeout, .. } = settings;
+        let reason = reason.map(|reason| send::escaped(&reason));
+        Ok(Client { http, base, token, tenant, reason, timeout })
     }
 
     pub fn url(&self) -> &str {

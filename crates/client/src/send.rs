@@ -141,6 +141,9 @@ impl Call<'_> {
         if let Some(key) = &self.key {
             request = request.header("idempotency-key", key);
         }
+        if let Some(reason) = self.client.reason.as_ref().filter(|_| self.route.method != Method::Get) {
+            request = request.header(wire::audit::REASON_HEADER, reason);
+        }
         for (name, value) in &self.headers {
             request = request.header(*name, value);
         }
@@ -179,6 +182,18 @@ async fn refusal(url: &str, response: Response) -> Error {
         }
         Err(_) => Error::Strange { url: url.into(), what: format!("it answered {status} without a problem document") },
     }
+}
+
+/// A header is plain ASCII; what is not is escaped, and says so.
+pub(crate) fn escaped(text: &str) -> String {
+    if text.bytes().all(|byte| byte == b' ' || byte.is_ascii_graphic()) {
+        return text.to_owned();
+    }
+    let piece = |byte: u8| match byte {
+        b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b' ' | b'-' | b'_' | b'.' => (byte as char).to_string(),
+        other => format!("%{other:02X}"),
+    };
+    format!("UTF-8''{}", text.bytes().map(piece).collect::<String>())
 }
 
 fn fresh_key() -> String {

@@ -20,6 +20,7 @@ fn migrate(options: &MigrateStoreOptions) -> Result<(), anyhow::Error> {
     }
     let _nobody_else = server::own_directory(&options.from)?;
     let moved = store::migrate_store(&options.from, address, &follows)?;
+    server::setup::record_command(&options.from, &options.to, "store_migrate")?;
     for (table, rows) in moved.tables.iter().filter(|(_, rows)| *rows > 0) {
         println!("{rows:>12}  {table}");
     }

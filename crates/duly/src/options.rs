@@ -79,6 +79,9 @@ pub(crate) struct ServerOptions {
     /// Days of task output kept.
     #[arg(long, default_value_t = 30)]
     pub keep_logs_days: u64,
+    /// Days for which the audit is kept; for ever if absent.
+    #[arg(long, value_name = "DAYS", value_parser = clap::value_parser!(u64).range(1..))]
+    pub keep_audit_days: Option<u64>,
     /// Memory for the embedded store's pages, in MB.
     #[arg(long, default_value_t = 64)]
     pub store_cache_mb: u32,

@@ -81,6 +81,7 @@ fn config(options: ServerOptions, local_agent: Option<LocalAgent>) -> Result<Ser
         lease: Duration::from_millis(options.lease_ms),
         keep_history: days(options.keep_history_days),
         keep_logs: days(options.keep_logs_days),
+        keep_audit: options.keep_audit_days.map(days),
         store: options.store,
         store_cache_mb: options.store_cache_mb,
         local_agent,
@@ -211,6 +212,7 @@ fn restore_into(options: &RestoreOptions) -> Result<(), anyhow::Error> {
     let _nobody_else = server::own_directory(&options.data)?;
     let now = server::clock::Clock::new().now();
     let restored = store::sqlite::restore(&options.from, &options.data, now, options.replace)?;
+    server::setup::record_command(&options.data, &options.store, "store_restore")?;
     println!("restored into {}", options.data.display());
     println!("{} attempts were open in the backup; each is held until its agent has answered", restored.uncertain);
     Ok(())

@@ -16,6 +16,7 @@ use wire::link::link_server::LinkServer;
 
 use crate::access::AccessHandle;
 use crate::agent_port;
+use crate::audit::Audit;
 use crate::clock::Clock;
 use crate::config::ServerConfig;
 use crate::doorman::Doorman;
@@ -55,6 +56,7 @@ pub struct App {
     pub cluster: Option<Membership>,
     pub peers: Option<Peers>,
     pub access: AccessHandle,
+    pub(crate) audit: Audit,
     pub reads: Arc<dyn Reads>,
     pub ring: Arc<Ring>,
     pub switchboard: Switchboard,
@@ -131,7 +133,7 @@ pub async fn start(config: ServerConfig, stop: CancellationToken) -> Result<Runn
     }
     config.xxl_tokens.check()?;
     let lock = own_directory(&config.data)?;
-    let Opened { mut stores, reads, access, shared } = config.store.open(&config.data, config.store_cache_mb)?;
+    let Opened { mut stores, reads, access, audit, shared } = config.store.open(&config.data, config.store_cache_mb)?;
     let access = AccessHandle::new(access);
     let vault = Vault::open(&config.secret_keys, &config.data, shared.is_some())
         .map_err(|source| ServerError::File { path: "the key of the secrets".into(), source })?;
@@ -140,6 +142,9 @@ pub async fn start(config: ServerConfig, stop: CancellationToken) -> Result<Runn
     let kept = access.run(|access| access.executor_tokens()).await?;
     let tokens = Tokens::new(config.xxl_tokens.clone(), kept);
     let executors = Executors::new(clock.clone(), tokens, config.xxl_pace, tasks.clone());
+    let thread = |source| ServerError::File { path: "a thread".into(), source };
+    let name = shared.is_some().then(|| config.name.clone().unwrap_or_else(crate::membership::machine));
+    let audit = Audit::start(audit, clock.clone(), name).map_err(thread)?;
     let (bell, rung) = Bell::new();
     let count = stores[0].shards();
     let joining = shared.map(|shared| Joining::new(shared, &config, &mut *stores[0])).transpose()?;
@@ -152,7 +157,6 @@ pub async fn start(config: ServerConfig, stop: CancellationToken) -> Result<Runn
         lent: Lent::default(),
         messages_max: (MESSAGES_MAX / count.max(1) as usize).max(MESSAGES_MIN),
     };
-    let thread = |source| ServerError::File { path: "a thread".into(), source };
     let lanes = stores.into_iter().enumerate().map(|(n, store)| Lane::start(store, n));
     let lanes: Vec<Lane> = lanes.collect::<std::io::Result<_>>().map_err(thread)?;
     let writer = lanes[0].clone();
@@ -198,6 +202,7 @@ pub async fn start(config: ServerConfig, stop: CancellationToken) -> Result<Runn
         cluster,
         peers,
         access,
+        audit,
         reads,
         ring,
         switchboard,
@@ -223,6 +228,7 @@ pub async fn start(config: ServerConfig, stop: CancellationToken) -> Result<Runn
     if app.vault.is_between() {
         tasks.spawn(end_rotation(Arc::clone(&app)));
     }
+    app.audit.of_server("server_start");
     Ok(Running { app, url, agent_endpoint, ended, tasks })
 }
 
@@ -290,6 +296,8 @@ impl Running {
         if tokio::time::timeout(Duration::from_secs(5), tasks.wait()).await.is_err() {
             tracing::warn!("some connections did not end in time and are cut");
         }
+        app.audit.of_server("server_stop");
+        app.audit.close().await;
         failed.map_or(Ok(()), |reason| Err(ServerError::Ended(reason)))
     }
 }
@@ -313,6 +321,7 @@ async fn serve_agents(app: Arc<App>, listener: TcpListener, mut server: tonic::t
         clock: app.clock.clone(),
         tenure: app.cluster.as_ref().map(|cluster| Arc::clone(&cluster.tenure)),
         doorman: Arc::clone(&app.doorman),
+        audit: app.audit.clone(),
         reads: Arc::clone(&app.reads),
         logs: Arc::clone(&app.logs),
         values: Values { reads: Arc::clone(&app.reads), vault: app.vault.clone() },

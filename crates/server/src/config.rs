@@ -35,6 +35,8 @@ pub struct ServerConfig {
     pub keep_history: Duration,
     /// Task output is kept this long.
     pub keep_logs: Duration,
+    /// Entries of the audit are kept this long; for ever if absent.
+    pub keep_audit: Option<Duration>,
     /// Where everything is kept.
     pub store: StorePlace,
     /// Pages of the embedded store kept in memory by the writer.
@@ -84,6 +86,7 @@ impl ServerConfig {
             lease: Duration::from_secs(4),
             keep_history: Duration::from_secs(90 * 86_400),
             keep_logs: Duration::from_secs(30 * 86_400),
+            keep_audit: None,
             store: StorePlace::default(),
             store_cache_mb: 64,
             secret_keys: SecretKeys::default(),

@@ -2,6 +2,7 @@
 //! kept for a moment, so that a request costs no disk; a revoked one is forgotten at once.
 
 use std::collections::BTreeMap;
+use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -76,6 +77,16 @@ pub enum Credential {
     Session {
         id: String,
     },
+}
+
+/// As the audit tells it: numbers, which open nothing.
+impl fmt::Display for Credential {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Credential::Token { id, .. } => write!(f, "token {id}"),
+            Credential::Session { id } => write!(f, "session {id}"),
+        }
+    }
 }
 
 impl Principal {

@@ -5,6 +5,7 @@ mod access;
 mod agent_port;
 pub mod api;
 pub mod app;
+mod audit;
 pub mod authority;
 pub mod clock;
 mod closing;

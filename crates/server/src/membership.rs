@@ -201,6 +201,7 @@ fn local(listener: &TcpListener) -> Result<SocketAddr, ServerError> {
     listener.local_addr().map_err(|source| ServerError::File { path: "a listening socket".into(), source })
 }
 
-fn machine() -> String {
+/// What a server is called that was given no name.
+pub(crate) fn machine() -> String {
     nix::unistd::gethostname().ok().and_then(|name| name.into_string().ok()).unwrap_or_else(|| "server".into())
 }

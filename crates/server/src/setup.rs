@@ -8,9 +8,11 @@ use parking_lot::Mutex;
 use store::StoreError;
 use store::access::{Access, ExecutorToken, SecretHash, Token};
 use store::people::{Account, AccountKind, PeopleChange};
+use wire::Code;
 
 use crate::access::AccessHandle;
-use crate::stores::StorePlace;
+use crate::audit::{Facts, recorded_offline};
+use crate::stores::{Opened, StorePlace};
 use crate::{password, secret};
 
 const DONE: &str = "setup.done";
@@ -37,6 +39,18 @@ pub enum SetupError {
     BadName,
     #[error(transparent)]
     Store(#[from] StoreError),
+}
+
+impl SetupError {
+    pub(crate) fn code(&self) -> Code {
+        match self {
+            SetupError::AlreadyDone => Code::SetupDone,
+            SetupError::WrongToken => Code::BadSetupToken,
+            SetupError::WeakPassword(_) => Code::WeakPassword,
+            SetupError::BadName => Code::BadName,
+            SetupError::Store(_) => Code::StoreBusy,
+        }
+    }
 }
 
 impl Setup {
@@ -155,18 +169,28 @@ pub fn of_directory(
     password: &str,
 ) -> Result<String, crate::ServerError> {
     let _lock = crate::own_directory(data)?;
-    let mut access = store.open(data, CACHE_MB)?.access;
+    let Opened { mut access, mut audit, .. } = store.open(data, CACHE_MB)?;
     let now = crate::clock::Clock::new().now();
-    without_browser(&mut *access, name, password, now).map_err(|error| match error {
+    let set_up = || without_browser(&mut *access, name, password, now);
+    let told = Facts::new().put("admin", name);
+    let done = recorded_offline(&mut *audit.writes, "setup", told, set_up, |error| error.code().to_string());
+    done.map_err(|error| match error {
         SetupError::Store(error) => error.into(),
         other => crate::ServerError::Setup(other),
     })
 }
 
+/// Records what a command has done to a whole store on which no server runs.
+pub fn record_command(data: &std::path::Path, store: &StorePlace, operation: &str) -> Result<(), crate::ServerError> {
+    let mut audit = store.open(data, CACHE_MB)?.audit;
+    let done = || Ok::<_, StoreError>(());
+    Ok(recorded_offline(&mut *audit.writes, operation, Facts::new(), done, |_| Code::StoreBusy.to_string())?)
+}
+
 /// A token for the first tenant's executors, on a data directory on which no server runs.
 pub fn executor_token(data: &std::path::Path, store: &StorePlace, by: &str) -> Result<String, crate::ServerError> {
     let _lock = crate::own_directory(data)?;
-    let mut access = store.open(data, CACHE_MB)?.access;
+    let Opened { mut access, mut audit, .. } = store.open(data, CACHE_MB)?;
     let token = ExecutorToken {
         id: 0,
         token: secret::make("xxl"),
@@ -175,6 +199,8 @@ pub fn executor_token(data: &std::path::Path, store: &StorePlace, by: &str) -> R
         created_at: crate::clock::Clock::new().now(),
         created_by: by.to_string(),
     };
-    access.put_executor_token(&token)?;
+    let put = || access.put_executor_token(&token);
+    let code = |_: &StoreError| Code::StoreBusy.to_string();
+    recorded_offline(&mut *audit.writes, "xxl_token_create", Facts::new(), put, code)?;
     Ok(token.token)
 }

@@ -11,7 +11,7 @@ use store::access::Access;
 use store::leases::{Leases, Wakes};
 use store::postgres::PgStore;
 use store::sqlite::{Options, SqliteStore};
-use store::{Reads, Store, StoreError};
+use store::{AuditLog, Reads, Store, StoreError};
 
 /// Connections that write to a shared store: while one waits for its commit, the other fills its own.
 const LANES: usize = 2;
@@ -30,8 +30,15 @@ pub(crate) struct Opened {
     pub stores: Vec<Box<dyn Store>>,
     pub reads: Arc<dyn Reads>,
     pub access: Box<dyn Access + Send>,
+    pub audit: OpenedAudit,
     /// Where other servers may be, too.
     pub shared: Option<Shared>,
+}
+
+/// Two ways to the audit, so that a long read delays no entry.
+pub(crate) struct OpenedAudit {
+    pub writes: Box<dyn AuditLog>,
+    pub reads: Box<dyn AuditLog>,
 }
 
 /// A store that several servers share.
@@ -57,7 +64,8 @@ impl StorePlace {
             StorePlace::Embedded => {
                 let store = SqliteStore::open(data, &Options { cache_mb, ..Options::default() })?;
                 let (reads, access) = (Arc::new(store.reads()?), Box::new(store.access()?));
-                Ok(Opened { stores: vec![Box::new(store)], reads, access, shared: None })
+                let audit = OpenedAudit { writes: Box::new(store.audit()?), reads: Box::new(store.audit()?) };
+                Ok(Opened { stores: vec![Box::new(store)], reads, access, audit, shared: None })
             }
             StorePlace::Postgres(address) => {
                 let open = || PgStore::open(address, &store::postgres::Options::default());
@@ -68,7 +76,8 @@ impl StorePlace {
                     stores.push(Box::new(open()?));
                 }
                 let (reads, access) = (Arc::new(shared.reads()?), Box::new(shared.access()?));
-                Ok(Opened { stores, reads, access, shared: Some(Shared(shared)) })
+                let audit = OpenedAudit { writes: Box::new(shared.audit()?), reads: Box::new(shared.audit()?) };
+                Ok(Opened { stores, reads, access, audit, shared: Some(Shared(shared)) })
             }
         }
     }

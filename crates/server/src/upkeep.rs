@@ -9,6 +9,7 @@ use model::{Batch, ShardId, Span};
 use store::Retention;
 
 use crate::app::App;
+use crate::audit::ABANDONED_AFTER;
 use crate::shard::FIRST;
 
 const ROUND: Duration = Duration::from_secs(2);
@@ -61,6 +62,7 @@ async fn round(
         let (logs, keep) = (Arc::clone(&app.logs), app.config.keep_logs);
         let _ = tokio::task::spawn_blocking(move || logs.tidy(keep, SystemTime::now())).await;
     }
+    app.audit.tell_counted(now);
     // What is forgotten is forgotten for all: one server does it.
     if app.shards.handle(FIRST).is_some() && rounds.is_multiple_of(RETENTION_EVERY) {
         let keep = Retention {
@@ -72,6 +74,12 @@ async fn round(
             tokio::task::yield_now().await;
         }
         app.access.run(move |access| access.forget_expired(now, now - TRIES_FOR)).await?;
+        // A server that is alone begins with its own: whatever is left is of one that died.
+        let abandoned = if rounds == 0 && app.cluster.is_none() { app.started_at } else { now - ABANDONED_AFTER };
+        app.audit.settle_abandoned(abandoned).await?;
+        if let Some(keep) = app.config.keep_audit {
+            app.audit.drop_older_than(now - Span::from(keep)).await?;
+        }
         app.executors.forget_old(now - Span::from(app.config.keep_history)).await;
     }
     Ok(())

@@ -148,6 +148,11 @@ catalogue! {
     NotConfirmed     "E0926" 409 "the confirmation is not valid" "Call `duly tenant delete NAME` again without it, and use the word it gives you.";
     NotExported      "E0927" 409 "the tenant was not exported as it is now" "Run `duly tenant export NAME > FILE` first, then delete it.";
     TenantClosing    "E0928" 409 "the tenant is being deleted" "Wait until it is gone; `duly tenant show NAME` says what is left.";
+    // E094: the audit
+    AuditStuck       "E0941" 503 "the audit cannot be written, so nothing is changed" "Let the store write again (space on its disk, rights in its database); changes are taken again by themselves.";
+    BadReason        "E0942" 400 "the reason cannot be used" "Say it on one line, in at most 500 characters of UTF-8.";
+    NoSuchEntry      "E0943" 404 "there is no such entry" "List them with `duly audit list`; old ones are dropped when their time to be kept is over.";
+    AuditBroken      "E0944" 0 "the audit was tampered with, or is damaged" "Each finding names an entry; compare with an export or a head noted earlier.";
     // E095: variables and secrets
     UnknownVariable  "E0951" 422 "a variable is not set for this job" "Set it with `duly variable set NAME VALUE`, or in the job under variables; for a plain ${ write $${.";
     BadPlaceholder   "E0952" 422 "a placeholder cannot be read" "Write ${name}, with letters, digits, '_' and '-'; for a plain ${ write $${.";

@@ -2,6 +2,7 @@
 //! nothing here decides or does anything.
 
 pub mod api;
+pub mod audit;
 pub mod errors;
 pub mod fill;
 pub mod job;

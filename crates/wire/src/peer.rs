@@ -17,6 +17,10 @@ pub const ASK: &str = "/peer/v1/ask";
 pub const REFUSED: &str = "/peer/v1/executor-refused";
 /// Set on what was passed on, so that it is passed on once.
 pub const PASSED_ON: &str = "duly-passed-on";
+/// The address of whoever asked the first server; believed only of another server.
+pub const CALLER: &str = "duly-caller";
+/// Set on what is a part of something that the first server records as a whole.
+pub const RECORDED: &str = "duly-recorded";
 
 /// Somebody called an executor, and nobody listened there.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]

@@ -99,6 +99,11 @@ routes! {
     SERVER_WEIGHT    "server_weight"    Put    "/cluster/servers/{id}/weight"   Server.Edit   ["cluster weight"];
     SERVER_FORGET    "server_forget"    Delete "/cluster/servers/{id}"          Server.Edit   ["cluster forget"];
 
+    AUDIT_LIST       "audit_list"       Get    "/audit"                         Audit.See     ["audit list"];
+    AUDIT_VERIFY     "audit_verify"     Get    "/audit/verify"                  Audit.See     ["audit verify"];
+    AUDIT_EXPORT     "audit_export"     Get    "/audit/export"                  Audit.See     ["audit export"];
+    AUDIT_SHOW       "audit_show"       Get    "/audit/{id}"                    Audit.See     ["audit show"];
+
     VERIFY           "verify"           Get    "/verify"                        Job.See       ["verify"];
     STATS            "stats"            Get    "/stats"                         Instance.See  ["stats"];
     QUARANTINE       "quarantine"       Get    "/quarantine"                    System.See    ["quarantine"];

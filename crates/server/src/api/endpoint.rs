@@ -24,6 +24,15 @@ pub(super) enum At {
     Log,
 }
 
+/// How what an endpoint changes gets into the audit.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Kept {
+    /// Announced before it is done, recorded before it is answered.
+    Surely,
+    /// Recorded a moment after it is done, together with others: for what comes by thousands and carries who did it.
+    Soon,
+}
+
 pub(super) trait Endpoint: Send + Sync + 'static {
     const ROUTE: Route;
     const AT: At = At::Anywhere;
@@ -31,6 +40,9 @@ pub(super) trait Endpoint: Send + Sync + 'static {
     const HARMLESS_TWICE: bool = true;
     /// The largest body it takes.
     const BODY_MAX: usize = 4 << 20;
+    /// Something may be different afterwards, so it is recorded; what only looks is recorded if it was refused.
+    const CHANGES: bool = !matches!(Self::ROUTE.method, Method::Get);
+    const KEPT: Kept = Kept::Surely;
     /// How long its answer may take to begin.
     const PATIENCE: Duration = Duration::from_secs(30);
     /// Whether a repeated POST with the same key gets the first answer from memory. Off where the answer holds a
@@ -71,6 +83,8 @@ macro_rules! endpoints {
     (@const PATIENCE $value:expr) => { const PATIENCE: Duration = Duration::from_secs($value); };
     (@const AT $value:expr) => { const AT: At = $value; };
     (@const HARMLESS_TWICE $value:expr) => { const HARMLESS_TWICE: bool = $value; };
+    (@const CHANGES $value:expr) => { const CHANGES: bool = $value; };
+    (@const KEPT $value:expr) => { const KEPT: Kept = $value; };
     (@const REMEMBERED $value:expr) => { const REMEMBERED: bool = $value; };
 }
 
@@ -84,7 +98,7 @@ endpoints! {
     JobShow JOB_SHOW { => |s| s.says("One job with its whole body").json::<JobView>().may(&[Code::NoSuchJob]) }
     JobDelete JOB_DELETE { AT = At::Job; => |s| s.says("Delete a job; its history stays").query::<DeleteQuery>()
         .nothing().may(&[Code::NoSuchJob, Code::JobFollowed]) }
-    JobTrigger JOB_TRIGGER { AT = At::Job; => |s| s.says("Make an instance now; answered when it is on disk")
+    JobTrigger JOB_TRIGGER { AT = At::Job; KEPT = Kept::Soon; => |s| s.says("Make an instance now; answered when it is on disk")
         .optional_body::<TriggerBody>().created::<InstanceView>()
         .may(&[Code::NoSuchJob, Code::JobDisabled, Code::JobHeld, Code::AlreadyPlanned, Code::KeyReused, Code::BadTime, Code::OverSize, Code::NotThere]) }
     JobPause JOB_PAUSE { AT = At::Job; => |s| s.says("Nothing planned after the answer starts; manual triggers still work")
@@ -98,7 +112,7 @@ endpoints! {
         .query::<NextQuery>().json::<PreviewView>().may(&[Code::NoSuchJob]) }
     JobWhy JOB_WHY { AT = At::Job; => |s| s.says("Why a job runs, waits or does not run").json::<WhyView>().may(&[Code::NoSuchJob]) }
     JobExport JOB_EXPORT { => |s| s.says("The job as a file that can be applied").yaml::<JobBody>().may(&[Code::NoSuchJob]) }
-    Preview PREVIEW { => |s| s.says("The times a trigger would name").body::<PreviewBody>().json::<PreviewView>()
+    Preview PREVIEW { CHANGES = false; => |s| s.says("The times a trigger would name").body::<PreviewBody>().json::<PreviewView>()
         .may(&[Code::BadTrigger, Code::BadCron]) }
 
     InstanceList INSTANCE_LIST { => |s| s.says("Instances, newest planned time first")
@@ -164,6 +178,14 @@ endpoints! {
         .body::<WeightBody>().json::<ClusterView>().may(&[Code::NoSuchServer, Code::NotClustered]) }
     ServerForget SERVER_FORGET { => |s| s.says("Forget a server that is dead and holds nothing")
         .nothing().may(&[Code::NoSuchServer, Code::ServerAlive, Code::NotClustered]) }
+
+    AuditList AUDIT_LIST { => |s| s.says("What was done and what was refused, newest first")
+        .query::<AuditQuery>().page::<AuditView>().may(&[Code::BadCursor]) }
+    AuditShow AUDIT_SHOW { => |s| s.says("One entry of the audit").json::<AuditView>().may(&[Code::NoSuchEntry]) }
+    AuditVerify AUDIT_VERIFY { PATIENCE = 600; => |s| s.says("Walk along the audit's chain and say where it was broken")
+        .query::<AuditVerifyQuery>().json::<AuditVerifyView>() }
+    AuditExport AUDIT_EXPORT { => |s| s.says("The audit as lines of JSON that can be checked without a server")
+        .file("application/x-ndjson") }
 
     Verify VERIFY { PATIENCE = 600; => |s| s.says("Compute every planned time anew and compare it with the ledger")
         .query::<VerifyQuery>().json::<VerifyView>().may(&[Code::NoSuchJob]) }

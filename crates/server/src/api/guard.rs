@@ -4,9 +4,10 @@
 use std::marker::PhantomData;
 
 use axum::extract::FromRequestParts;
+use axum::http::HeaderMap;
 use axum::http::header;
 use axum::http::request::Parts;
-use model::rights::{Action, Kind, Reach};
+use model::rights::{Action, Held, Kind, Permissions, Place, Reach};
 use model::{Actor, TenantId};
 use store::access::SecretHash;
 use wire::routes::Permission;
@@ -15,6 +16,7 @@ use wire::{Code, Problem};
 use super::endpoint::Endpoint;
 use super::forward::PassedOn;
 use super::{armour, cookie};
+use crate::audit;
 use crate::doorman::Principal;
 use crate::ops::{Desk, Refused, Sight};
 use crate::secret;
@@ -40,6 +42,17 @@ impl<E> Caller<E> {
     /// Whoever asks for what only somebody may ask for.
     pub(super) fn principal(&self) -> &Principal {
         self.who.as_ref().expect("nobody gets this far but by a public endpoint, which does not ask who it is")
+    }
+
+    /// Whose entries of the audit they want to see and may; none for the whole installation's.
+    pub(super) fn audited(&self, headers: &HeaderMap) -> Option<TenantId> {
+        let all = Held {
+            permissions: Permissions::NONE.with(Kind::Audit, Action::See),
+            tenant: None,
+            place: Place::default(),
+        };
+        let sees_all = self.who.as_ref().is_some_and(|who| who.rights.include(&all));
+        Some(self.sight.tenant).filter(|_| !sees_all || headers.contains_key(TENANT))
     }
 
     /// What the permission of this endpoint reaches.
@@ -69,7 +82,12 @@ impl<E: Endpoint> FromRequestParts<Desk> for Caller<E> {
             return Ok(Caller { who: None, key: None, sight: nothing(TenantId::DEFAULT), endpoint: PhantomData });
         }
         let (who, key) = recognise(parts, desk).await?;
-        let sight = permit(&who, E::ROUTE.permission, tenant(&who, parts, desk)?)?;
+        // Named before anything is refused.
+        audit::known_as(&who.name, &who.by.to_string());
+        let tenant = tenant(&who, parts, desk)?;
+        audit::of_tenant(Some(tenant).filter(|_| !is_of_installation(E::ROUTE.permission)));
+        let sight = permit(&who, E::ROUTE.permission, tenant)?;
+        audit::begin(&desk.audit).await?;
         Ok(Caller { who: Some(who), key: Some(key), sight, endpoint: PhantomData })
     }
 }
@@ -110,6 +128,10 @@ fn permit(who: &Principal, permission: Permission, tenant: TenantId) -> Result<S
     own_password_first(who, permission)?;
     Sight::granted(&who.rights, permission, tenant)
         .ok_or_else(|| Problem::new(Code::NotPermitted, format!("{} lacks {permission} here", who.name)).into())
+}
+
+fn is_of_installation(permission: Permission) -> bool {
+    matches!(permission, Permission::May(kind, _) if kind.is_of_installation())
 }
 
 fn nothing(tenant: TenantId) -> Sight {

@@ -12,6 +12,7 @@ mod forward;
 mod guard;
 mod openapi;
 mod pages;
+mod record;
 mod router;
 mod speak;
 mod sse;

@@ -6,6 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde_json::{Map, Value, json};
 use utoipa::openapi::path::ParameterIn;
 use utoipa::{IntoParams, ToSchema};
+use wire::audit::REASON_MAX;
 use wire::routes::{Method, PREFIX, Permission, Route};
 use wire::{Code, Problem};
 
@@ -36,7 +37,7 @@ impl Sheet {
             codes.extend([Code::NotSignedIn, Code::NotPermitted]);
         }
         if route.method != Method::Get {
-            codes.extend([Code::StoreBusy, Code::KeyReused, Code::BadQuery]);
+            codes.extend([Code::StoreBusy, Code::KeyReused, Code::BadQuery, Code::AuditStuck, Code::BadReason]);
         }
         let places = route.path.split('/').filter_map(|piece| piece.strip_prefix('{')?.strip_suffix('}'));
         let parameters: Vec<Value> = places.map(place).collect();
@@ -52,6 +53,9 @@ impl Sheet {
             codes,
             schemas: BTreeMap::new(),
         };
+        if route.method != Method::Get {
+            sheet.parameters.push(reason());
+        }
         if route.method == Method::Post {
             sheet.parameters.push(header(
                 "Idempotency-Key",
@@ -218,6 +222,12 @@ fn place(name: &str) -> Value {
 fn header(name: &str, description: &str, most: u32) -> Value {
     let schema = json!({"type": "string", "minLength": 1, "maxLength": most, "pattern": "^[!-~]+$"});
     json!({"name": name, "in": "header", "required": false, "description": description, "schema": schema})
+}
+
+fn reason() -> Value {
+    let schema = json!({"type": "string", "maxLength": REASON_MAX, "pattern": "^[ -~]*$"});
+    let description = "Why it is changed; kept in the audit. What is not ASCII is escaped as UTF-8''%E6%9C%88";
+    json!({"name": "Duly-Reason", "in": "header", "required": false, "description": description, "schema": schema})
 }
 
 /// The first word of the address: what it is about.

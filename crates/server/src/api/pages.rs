@@ -4,7 +4,7 @@ use axum::extract::{Request, State};
 use axum::http::header;
 use axum::response::{Html, IntoResponse, Response};
 
-use super::guard;
+use super::{guard, record};
 use crate::ops::{Desk, Refused};
 
 const STYLE: &str = "body{font:16px/1.6 system-ui,sans-serif;max-width:42rem;margin:3rem auto;padding:0 1rem}\
@@ -56,7 +56,11 @@ pub(super) async fn setup(State(desk): State<Desk>) -> Response {
 }
 
 pub(super) async fn metrics(State(desk): State<Desk>, request: Request) -> Result<Response, Refused> {
-    guard::may_measure(&request.into_parts().0, &desk).await?;
+    let parts = request.into_parts().0;
+    if let Err(refused) = guard::may_measure(&parts, &desk).await {
+        record::refused_look(&desk, "metrics", &parts.headers, &refused);
+        return Err(refused);
+    }
     let kind = [(header::CONTENT_TYPE, "text/plain; version=0.0.4; charset=utf-8")];
     Ok((kind, crate::metrics::render(&desk)).into_response())
 }

@@ -13,7 +13,7 @@ use wire::routes::{Method, PREFIX};
 
 use super::endpoint::*;
 use super::guard::Caller;
-use super::{again, armour, doors, forward, pages, speak};
+use super::{again, armour, doors, forward, pages, record, speak};
 use crate::ops::Desk;
 
 /// Arguments of a handler that begin with the caller of `E`.
@@ -53,6 +53,9 @@ impl Mounts {
             let answer_once = |State(desk), request, next| again::answer_once::<E>(desk, request, next);
             door = door.layer(from_fn_with_state(self.desk.clone(), answer_once));
         }
+        // Inside of what passes on: recorded once, where it is done.
+        let recorded = |State(desk), request, next| record::record::<E>(desk, request, next);
+        door = door.layer(from_fn_with_state(self.desk.clone(), recorded));
         if E::AT != At::Anywhere {
             let pass_on = |State(desk), request, next| forward::forward::<E>(desk, request, next);
             door = door.layer(from_fn_with_state(self.desk.clone(), pass_on));
@@ -192,7 +195,7 @@ fn people(mounts: Mounts) -> Mounts {
 }
 
 fn installation(mounts: Mounts) -> Mounts {
-    use doors::{access, cluster, system, tenants};
+    use doors::{access, audit, cluster, system, tenants};
     mounts
         .at(TenantList, tenants::list)
         .at(TenantCreate, tenants::create)
@@ -200,6 +203,10 @@ fn installation(mounts: Mounts) -> Mounts {
         .at(TenantSet, tenants::set)
         .at(TenantExport, tenants::export)
         .at(TenantDelete, tenants::delete)
+        .at(AuditList, audit::list)
+        .at(AuditShow, audit::show)
+        .at(AuditVerify, audit::verify)
+        .at(AuditExport, audit::export)
         .at(ClusterShow, cluster::show)
         .at(ServerDrain, cluster::drain)
         .at(ServerUndrain, cluster::undrain)

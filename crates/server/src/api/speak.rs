@@ -1,18 +1,21 @@
 //! How the door answers: every refusal as a problem document, every answer with its request id, every request counted.
 
 use std::any::Any;
+use std::net::SocketAddr;
 use std::time::{Duration, Instant};
 
 use axum::body::Body;
-use axum::extract::{MatchedPath, Request, State};
+use axum::extract::{ConnectInfo, MatchedPath, Request, State};
 use axum::http::{HeaderName, HeaderValue, Method, StatusCode, Uri, header};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
+use wire::peer::{CALLER, RECORDED};
 use wire::{Code, Problem};
 
+use super::PassedOn;
 use crate::ops::{Desk, Refused};
 
-const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
+pub(super) const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
 
 impl IntoResponse for Refused {
     /// The body is written by `speak`, which knows what was asked for.
@@ -33,6 +36,7 @@ pub(super) async fn speak(State(_desk): State<Desk>, mut request: Request, next:
     let (method, path) = (request.method().clone(), request.uri().path().to_owned());
     let matched = request.extensions().get::<MatchedPath>().map(|path| path.as_str().to_owned());
     request.headers_mut().insert(REQUEST_ID, id.clone());
+    name_caller(&mut request);
     let mut response = next.run(request).await;
     if let Some(refused) = response.extensions_mut().remove::<Refused>() {
         if refused.0.status >= 500 {
@@ -56,6 +60,20 @@ fn problem(response: Response, refused: Refused, path: &str) -> Response {
     }
     let body = serde_json::to_vec(&problem).expect("a problem is plain data");
     Response::from_parts(parts, Body::from(body))
+}
+
+/// Only a server that passes a request on may say where it came from.
+fn name_caller(request: &mut Request) {
+    if request.extensions().get::<PassedOn>().is_some() {
+        return;
+    }
+    let from = request.extensions().get::<ConnectInfo<SocketAddr>>().map(|ConnectInfo(from)| from.to_string());
+    let headers = request.headers_mut();
+    headers.remove(CALLER);
+    headers.remove(RECORDED);
+    if let Some(from) = from.and_then(|from| HeaderValue::try_from(from).ok()) {
+        headers.insert(CALLER, from);
+    }
 }
 
 /// A caller's own id is kept if it is one; it reaches the log.

@@ -11,13 +11,14 @@ use store::{Reads, StoreError};
 use tokio::sync::mpsc;
 use tokio_stream::Stream;
 use tokio_stream::wrappers::ReceiverStream;
-use tonic::{Request, Response, Status, Streaming};
+use tonic::{Code, Request, Response, Status, Streaming};
 use wire::link::{Down, JoinReply, JoinRequest, LogDown, LogUp, Up, link_server::Link};
 
 use super::stream;
 use super::switchboard::Switchboard;
 use super::tasks::Tasks;
 use super::values::Values;
+use crate::audit::Audit;
 use crate::clock::Clock;
 use crate::doorman::Doorman;
 use crate::logs::LogStore;
@@ -38,6 +39,7 @@ pub struct LinkService {
     /// How long we may still trust what we own.
     pub tenure: Option<Arc<Tenure>>,
     pub doorman: Arc<Doorman>,
+    pub audit: Audit,
     pub reads: Arc<dyn Reads>,
     pub logs: Arc<LogStore>,
     pub values: Values,
@@ -70,8 +72,20 @@ type Answers<T> = Pin<Box<dyn Stream<Item = Result<T, Status>> + Send>>;
 #[tonic::async_trait]
 impl Link for LinkService {
     async fn join(&self, request: Request<JoinRequest>) -> Result<Response<JoinReply>, Status> {
-        let reply = self.doorman.join(request.into_inner(), &self.shards, self.clock.now()).await?;
-        Ok(Response::new(reply))
+        let (from, request) = (request.remote_addr(), request.into_inner());
+        // What cannot be recorded is not done.
+        self.audit.check().map_err(|refused| Status::unavailable(refused.0.detail.clone()))?;
+        let name = request.name.clone();
+        let joined = self.doorman.join(request, &self.shards, self.clock.now()).await;
+        let record = joined.as_ref().ok().and_then(|reply| self.doorman.agent(AgentId(reply.agent)));
+        match (&joined, record) {
+            (Ok(_), Some(agent)) => self.audit.agent_joined(&agent, from).await,
+            (Err(status), _) if status.code() == Code::PermissionDenied => {
+                self.audit.agent_refused("agent_join", wire::Code::BadJoinToken, &name, from);
+            }
+            _ => {}
+        }
+        joined.map(Response::new)
     }
 
     type SessionStream = Answers<Down>;
@@ -109,7 +123,12 @@ impl LinkService {
         if self.server != 0 && !self.doorman.has_heard_of(agent) {
             self.look_again().await.map_err(|error| Status::unavailable(error.to_string()))?;
         }
-        if self.doorman.knows_agent(agent, &secret) { Ok(agent) } else { Err(unknown()) }
+        if self.doorman.knows_agent(agent, &secret) {
+            return Ok(agent);
+        }
+        let from = request.remote_addr();
+        self.audit.agent_refused("agent_connect", wire::Code::NotSignedIn, &agent.to_string(), from);
+        Err(unknown())
     }
 
     async fn look_again(&self) -> Result<(), StoreError> {

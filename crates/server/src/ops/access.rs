@@ -7,6 +7,7 @@ use wire::job::check::pool_name_fault;
 use wire::{Code, Fault, Problem};
 
 use super::{Desk, Done};
+use crate::audit::{self, Facts};
 use crate::secret;
 use crate::setup::SetupError;
 
@@ -23,6 +24,7 @@ impl Desk {
             SetupError::BadName => Fault::new(Code::BadName, "admin", error.to_string()).alone().into(),
             SetupError::Store(error) => error.into(),
         })?;
+        audit::known_as(&user, "set-up link");
         Ok(SetupView { user, token })
     }
 }
@@ -60,6 +62,7 @@ impl Desk {
         };
         let kept = token.clone();
         token.id = self.access.run(move |access| access.put_executor_token(&kept)).await?;
+        audit::after(Facts::new().put("id", token.id).put("pool", token.pool.as_ref()));
         self.executors.tokens().keep(token.clone());
         Ok(XxlTokenCreatedView { id: token.id, pool: token.pool, token: token.token })
     }

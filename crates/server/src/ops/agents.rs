@@ -12,6 +12,7 @@ use wire::xxl::Address;
 use wire::{Code, Fault, Problem};
 
 use super::{Desk, Done, Refused, Sight};
+use crate::audit::{self, Facts};
 use crate::secret;
 
 const JOIN_WITHIN: Span = Span::HOUR;
@@ -62,6 +63,8 @@ impl Desk {
 
     pub(crate) async fn set_drained(&self, sight: &Sight, id: AgentId, drained: bool, by: Actor) -> Done<AgentView> {
         let before = self.agent(sight, id)?;
+        audit::before(Facts::new().put("name", &before.name).put("drained", before.drained));
+        audit::after(Facts::new().put("drained", drained));
         if before.kind.is_executor() {
             self.executors.set_drained(id, drained).await.map_err(|why| Problem::new(Code::StoreBusy, why))?;
             return self.show_agent(sight, id);
@@ -93,6 +96,7 @@ impl Desk {
     /// It must join anew to come back. What it still ran is uncertain until its time is over or a person decides.
     pub(crate) async fn remove_agent(&self, sight: &Sight, id: AgentId, by: Actor) -> Done<()> {
         let record = self.agent(sight, id)?;
+        audit::before(Facts::new().put("name", &record.name).put("pools", &record.pools));
         if let Some(presence) = self.switchboard.presence(id)
             && presence.load.running > 0
         {
@@ -138,6 +142,8 @@ impl Desk {
             created_at: now,
             expires_at: now + within,
         };
+        let told = Facts::new().put("pools", &token.pools).put("labels", &token.labels);
+        audit::after(told.put("expires_at", token.expires_at));
         let expires_at = token.expires_at.into();
         self.access.run(move |access| access.put_join_token(&token)).await?;
         Ok(JoinTokenView { token: self.doorman.join_text(&text), expires_at })
@@ -168,6 +174,9 @@ impl Desk {
     pub(crate) async fn put_pool(&self, tenant: TenantId, name: String, body: PoolBody, by: Actor) -> Done<PoolView> {
         check_name(&name, "name")?;
         check_addresses(&body.addresses)?;
+        let before = self.find_pool(tenant, &name).await?;
+        before.iter().for_each(|pool| audit::before(pool_facts(pool.limit, &pool.addresses)));
+        audit::after(pool_facts(body.limit, &body.addresses));
         let (limit, addresses) = (body.limit, body.addresses);
         let record = PoolRecord { tenant, name: name.clone(), limit, addresses: addresses.clone() };
         self.set_pool(record, by).await?;
@@ -181,6 +190,7 @@ impl Desk {
         let pool = self.find_pool(tenant, &name).await?;
         let no_pool = || Refused::from(Problem::new(Code::NoSuchPool, format!("there is no pool {name:?}")));
         let pool = pool.ok_or_else(no_pool)?;
+        audit::before(pool_facts(pool.limit, &pool.addresses));
         if pool.agents > 0 {
             let detail = format!("{} agents are in pool {name}", pool.agents);
             return Err(Problem::new(Code::PoolInUse, detail).into());
@@ -202,9 +212,15 @@ impl Desk {
     }
 
     pub(crate) async fn put_limit(&self, body: LimitBody, by: Actor) -> Done<LimitBody> {
+        audit::before(Facts::new().put("limit", self.limit().await?.limit));
         self.shards.ask(by, Command::SetGlobalLimit { limit: body.limit }).await?;
+        audit::after(Facts::new().put("limit", body.limit));
         self.limit().await
     }
+}
+
+fn pool_facts(limit: Option<u32>, addresses: &[String]) -> Facts {
+    Facts::new().put("limit", limit).put("addresses", addresses)
 }
 
 fn empty(name: String, limit: Option<u32>, addresses: Vec<String>) -> PoolView {

@@ -6,12 +6,13 @@ use std::sync::Arc;
 use engine::input::JobDraft;
 use engine::{Command, Compiled, Reply};
 use futures::{StreamExt, stream};
-use model::{Actor, JobId, JobMode, TenantId};
+use model::{Actor, JobId, JobMode, TenantId, VersionId};
 use wire::api::{Action, ApplyBody, PlanItem, PlanView};
 use wire::{Code, Fault, JobBody, Problem};
 
 use super::plan::{self, Plan, Wish};
 use super::{Desk, Done, Hand, Refused, Sight, chain};
+use crate::audit::{self, Facts};
 
 /// So many jobs are asked for at once: they share commits.
 const AT_ONCE: usize = 500;
@@ -36,7 +37,9 @@ impl Desk {
         let more = plan.wishes.iter().filter(|wish| wish.now.is_none()).count();
         self.within_jobs_quota(hand.edits.tenant, more, plan.deletions.len()).await?;
         let items = self.items(&plan).await?;
-        if !body.dry_run {
+        if body.dry_run {
+            audit::nothing_changed();
+        } else {
             self.carry_out(hand.edits.tenant, plan, by).await?;
         }
         Ok(PlanView { applied: !body.dry_run, items })
@@ -61,6 +64,8 @@ impl Desk {
 
     async fn carry_out(&self, tenant: TenantId, plan: Plan, by: Actor) -> Done<()> {
         let bodies: Vec<JobBody> = plan.wishes.iter().map(|wish| wish.body.clone()).collect();
+        let mut told: BTreeMap<String, Facts> =
+            plan.wishes.iter().map(|wish| (wish.body.job.clone(), facts(wish))).collect();
         let mut wishes: BTreeMap<usize, Wish> = plan.wishes.into_iter().enumerate().collect();
         let mut made: BTreeMap<String, JobId> = BTreeMap::new();
         let mut report = Report::default();
@@ -70,8 +75,10 @@ impl Desk {
             let round = round.into_iter().filter(|wish| wish.item.action != Action::Same).collect();
             for (name, done) in self.make_round(tenant, round, &made, &by).await {
                 match done {
-                    Ok(id) => {
+                    Ok((id, version)) => {
                         report.done += 1;
+                        let facts = told.remove(&name).unwrap_or_default();
+                        audit::item(&name, facts.put("job", id.0).put("version", version.0));
                         made.insert(name, id);
                     }
                     Err(refused) => report.failed.push((name, refused)),
@@ -80,7 +87,11 @@ impl Desk {
         }
         for gone in plan.deletions {
             match self.shards.ask(by.clone(), Command::DeleteJob { job: gone.id }).await {
-                Ok(_) => report.done += 1,
+                Ok(_) => {
+                    report.done += 1;
+                    let facts = Facts::new().put("name", &gone.name).put("action", "delete");
+                    audit::item(&gone.name, facts.put("job", gone.id.0).put("version_before", gone.version.0));
+                }
                 Err(error) => report.failed.push((gone.name, error.into())),
             }
         }
@@ -93,7 +104,7 @@ impl Desk {
         wishes: Vec<Wish>,
         made: &BTreeMap<String, JobId>,
         by: &Actor,
-    ) -> Vec<(String, Done<JobId>)> {
+    ) -> Vec<(String, Done<(JobId, VersionId)>)> {
         let mut results = Vec::with_capacity(wishes.len());
         let mut wishes = wishes.into_iter().peekable();
         while wishes.peek().is_some() {
@@ -116,9 +127,9 @@ impl Desk {
         results
     }
 
-    async fn make_job(&self, draft: JobDraft, by: Actor) -> Done<JobId> {
+    async fn make_job(&self, draft: JobDraft, by: Actor) -> Done<(JobId, VersionId)> {
         match self.shards.ask(by, Command::ApplyJob(Box::new(draft))).await? {
-            Reply::Job { id, .. } => Ok(id),
+            Reply::Job { id, version, .. } => Ok((id, version)),
             other => Err(Problem::new(Code::Internal, format!("an unexpected reply: {other:?}")).into()),
         }
     }
@@ -183,6 +194,19 @@ impl Desk {
         });
         Ok(drafts.collect())
     }
+}
+
+/// What the audit is told of a job that was made or changed.
+fn facts(wish: &Wish) -> Facts {
+    let action = match wish.item.action {
+        Action::Create => "create",
+        Action::Change => "change",
+        Action::Delete => "delete",
+        Action::Same => "same",
+    };
+    let facts = Facts::new().put("name", &wish.body.job).put("action", action);
+    let facts = facts.put("version_before", wish.now.as_ref().map(|record| record.version.0));
+    facts.put("fields", audit::changed_fields(&wish.item.fields))
 }
 
 /// Left out, a new job is enabled and an existing one stays as it is.

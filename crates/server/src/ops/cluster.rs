@@ -6,6 +6,7 @@ use wire::api::{ClusterView, OwnedView, ServerStateWord, ServerView};
 use wire::{Code, Length, Problem};
 
 use super::{Desk, Done, Refused};
+use crate::audit::{self, Facts};
 use crate::membership::Membership;
 
 /// More than any cluster needs to tell its machines apart.
@@ -49,7 +50,9 @@ impl Desk {
     }
 
     pub(crate) async fn drain_server(&self, id: ServerId, draining: bool) -> Done<ClusterView> {
+        self.note_server(id);
         let known = self.membership()?.change(move |leases| leases.set_draining(id, draining)).await?;
+        audit::after(Facts::new().put("draining", draining));
         self.changed_server(id, known).await
     }
 
@@ -58,13 +61,16 @@ impl Desk {
             let told = format!("{weight} is above {WEIGHT_MAX}; weights only say how servers compare");
             return Err(wire::Fault::new(Code::WrongBody, "weight", told).alone().into());
         }
+        self.note_server(id);
         let known = self.membership()?.change(move |leases| leases.set_weight(id, weight)).await?;
+        audit::after(Facts::new().put("weight", weight));
         self.changed_server(id, known).await
     }
 
     /// One that is dead and holds nothing.
     pub(crate) async fn forget_server(&self, id: ServerId) -> Done<()> {
         let cluster = self.membership()?;
+        self.note_server(id);
         let picture = cluster.picture();
         let Some(row) = picture.as_ref().and_then(|picture| picture.servers.iter().find(|row| row.id == id)) else {
             return Err(no_server(id));
@@ -79,6 +85,14 @@ impl Desk {
                 let detail = format!("server {} still holds shards; others take them within its lease", row.name);
                 Err(Problem::new(Code::ServerAlive, detail).into())
             }
+        }
+    }
+
+    /// What the audit is told of a server before it is changed.
+    fn note_server(&self, id: ServerId) {
+        let picture = self.app.cluster.as_ref().and_then(Membership::picture);
+        if let Some(row) = picture.as_ref().and_then(|picture| picture.servers.iter().find(|row| row.id == id)) {
+            audit::before(Facts::new().put("name", &row.name).put("weight", row.weight).put("draining", row.draining));
         }
     }
 

@@ -13,6 +13,7 @@ use wire::api::{AttemptView, Cursor, InstanceQuery, InstanceView, Page, ResolveB
 use wire::{Code, Problem};
 
 use super::{Desk, Done, Refused, Sight};
+use crate::audit::{self, Facts};
 
 impl Desk {
     pub(crate) async fn list_instances(&self, sight: &Sight, query: InstanceQuery) -> Done<Page<InstanceView>> {
@@ -92,7 +93,8 @@ impl Desk {
 
     /// The intent is on disk when this returns.
     pub(crate) async fn stop(&self, sight: &Sight, id: InstanceId, by: Actor) -> Done<InstanceView> {
-        self.instance(sight, id).await?;
+        let before = self.instance(sight, id).await?;
+        audit::before(Facts::new().put("job", before.job.0).put("state", before.state.to_string()));
         self.shards.ask(by, Command::Stop { instance: id }).await?;
         self.show_instance(sight, id).await
     }
@@ -104,11 +106,13 @@ impl Desk {
         body: ResolveBody,
         by: Actor,
     ) -> Done<InstanceView> {
-        self.instance(sight, id).await?;
-        let verdict = match body.verdict {
-            ResolveWord::Succeeded => Resolution::Succeeded,
-            ResolveWord::Lost => Resolution::Lost,
+        let before = self.instance(sight, id).await?;
+        let (verdict, word) = match body.verdict {
+            ResolveWord::Succeeded => (Resolution::Succeeded, "succeeded"),
+            ResolveWord::Lost => (Resolution::Lost, "lost"),
         };
+        audit::before(Facts::new().put("job", before.job.0).put("state", before.state.to_string()));
+        audit::after(Facts::new().put("verdict", word));
         self.shards.ask(by, Command::Resolve { instance: id, verdict }).await?;
         self.show_instance(sight, id).await
     }

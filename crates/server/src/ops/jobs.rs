@@ -11,6 +11,7 @@ use wire::api::{Cursor, JobQuery, JobVersionView, JobView, LastView, Page};
 use wire::{Code, JobBody, Problem};
 
 use super::{Desk, Done, Refused, Sight};
+use crate::audit::{self, Facts};
 
 impl Desk {
     pub(crate) async fn job(&self, sight: &Sight, name: &str) -> Done<JobRecord> {
@@ -79,6 +80,7 @@ impl Desk {
             let detail = format!("job {name} is followed by {}", told_few(&followers));
             return Err(Problem::new(Code::JobFollowed, detail).into());
         }
+        audit::before(Facts::new().put("job", job.0));
         self.shards.ask(by, Command::DeleteJob { job }).await?;
         Ok(())
     }
@@ -98,8 +100,11 @@ impl Desk {
     }
 
     pub(crate) async fn set_mode(&self, sight: &Sight, name: &str, mode: JobMode, by: Actor) -> Done<JobView> {
-        let job = self.job(sight, name).await?.id;
+        let record = self.job(sight, name).await?;
+        let job = record.id;
+        audit::before(Facts::new().put("mode", record.mode).put("version", record.version.0));
         self.shards.ask(by, Command::SetMode { job, mode }).await?;
+        audit::after(Facts::new().put("mode", mode));
         self.show_job(sight, name).await
     }
 

@@ -4,6 +4,7 @@
 pub(crate) mod access;
 pub(crate) mod agents;
 pub(crate) mod apply;
+mod audit;
 mod chain;
 pub(crate) mod cluster;
 pub(crate) mod event;

@@ -1,14 +1,16 @@
 //! An ended instance once more: one, or all dead letters that fit.
 
 use axum::body::Bytes;
-use axum::http::{HeaderMap, Method};
+use axum::http::{HeaderMap, HeaderValue, Method};
 use engine::Command;
 use model::{Actor, Instance, InstanceId, JobMode, State};
 use store::read::InstanceFilter;
 use wire::api::{InstanceView, RefusedView, ReplayBody, ReplayView};
+use wire::peer::RECORDED;
 use wire::{Code, Fault, Problem};
 
 use super::{Desk, Done, Sight, jobs};
+use crate::audit::{self, Facts};
 
 const REPLAY: u32 = 100;
 const REPLAY_MAX: u32 = 500;
@@ -16,7 +18,9 @@ const REPLAY_MAX: u32 = 500;
 impl Desk {
     pub(crate) async fn rerun(&self, sight: &Sight, id: InstanceId, by: Actor) -> Done<InstanceView> {
         self.run_again(sight, id, None, by).await?;
-        self.show_instance(sight, id).await
+        let shown = self.show_instance(sight, id).await?;
+        audit::after(Facts::new().put("job", &shown.job).put("attempt_no", shown.attempt_no));
+        Ok(shown)
     }
 
     pub(crate) async fn replay(
@@ -61,6 +65,8 @@ impl Desk {
                 Err(refused) => view.refused.push(RefusedView { id: id.0, why: refused.0.detail.clone() }),
             }
         }
+        let refused = view.refused.len() as u64;
+        audit::after(Facts::new().put("replayed", &view.replayed[..]).put("refused", refused));
         Ok(view)
     }
 
@@ -82,6 +88,7 @@ impl Desk {
         let path = wire::routes::INSTANCE_RERUN.at(&[&id.to_string()]);
         let mut headers = headers.clone();
         headers.remove("idempotency-key");
+        headers.insert(RECORDED, HeaderValue::from_static("yes"));
         let sent = peers.pass_on(&owner, Method::POST, &path, headers, Bytes::new()).await;
         let answer = sent.map_err(|error| Problem::new(Code::StoreBusy, error.to_string()))?;
         if answer.status().is_success() {

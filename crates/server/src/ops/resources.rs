@@ -11,6 +11,7 @@ use wire::{Code, Fault};
 
 use super::agents::check_name;
 use super::{Desk, Done, instances};
+use crate::audit::{self, Facts};
 
 /// How many of a line are shown.
 const LINE_MAX: usize = 100;
@@ -38,7 +39,11 @@ impl Desk {
             return Err(Fault::new(Code::BadPolicy, "units", told).alone().into());
         }
         let name = ResourceName { tenant, kind: ResourceKind::Counted, name };
+        let sought = name.clone();
+        let before = self.read(move |reads, by| Ok(reads.resources(by)?.into_iter().find(|one| one.name == sought)));
+        before.await?.iter().for_each(|one| audit::before(Facts::new().put("units", one.units)));
         self.shards.ask(by, Command::PutResource { name: name.clone(), units: body.units }).await?;
+        audit::after(Facts::new().put("units", body.units));
         let view = self.read(move |reads, by| {
             let found = reads.resources(by)?.into_iter().find(|record| record.name == name);
             let gone = || StoreError::Corrupt(format!("resource {} is gone", name.name));

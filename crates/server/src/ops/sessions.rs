@@ -11,6 +11,7 @@ use wire::{Code, Problem};
 
 use super::people::known_name;
 use super::{Desk, Done, Refused};
+use crate::audit;
 use crate::doorman::{Credential, Principal};
 use crate::{password, secret, sign_in};
 
@@ -39,9 +40,14 @@ impl Desk {
     pub(super) async fn prove(&self, name: &str, password: String, from: IpAddr, otherwise: &str) -> Done<()> {
         let account = self.try_to_sign_in(name, from).await?;
         let kept = account.filter(|account| account.disabled_at.is_none()).and_then(|account| account.password);
+        // People type passwords into the wrong field: a name that nobody has is not repeated.
+        if kept.is_some() {
+            audit::named("name", name);
+        }
         if !password::verify(password, kept).await {
             return Err(Problem::new(Code::WrongPassword, otherwise).into());
         }
+        audit::known_as(name, "password");
         let (name, address, now) = (name.to_owned(), sign_in::address(from), self.clock.now());
         Ok(self.access.run(move |access| access.note_succeeded(&name, &address, now)).await?)
     }

@@ -9,6 +9,7 @@ use wire::xxl::Address;
 use wire::{Code, Fault, Problem, Time};
 
 use super::{Desk, Done, Sight};
+use crate::audit::{self, Facts};
 
 impl Desk {
     /// Answered when the instance is on disk. The same key gives the same instance, whatever happened in between.
@@ -43,6 +44,7 @@ impl Desk {
         let reply = self.shards.ask(by.clone(), Command::Trigger(Box::new(asked.clone()))).await?;
         let id = match reply {
             Reply::Instance { made: Some(made), .. } => {
+                audit::after(Facts::new().put("instance", made.id.0).put("planned_at", made.planned));
                 let agent = made.target.and_then(|agent| self.anybody(agent));
                 return Ok(InstanceView::new(&made, &job.name, agent.as_ref().map(|agent| agent.name.as_str())));
             }
@@ -50,6 +52,7 @@ impl Desk {
             Reply::Repeated { id, .. } => self.repeated(&job, asked, id, by).await?,
             other => return Err(Problem::new(Code::Internal, format!("an unexpected reply: {other:?}")).into()),
         };
+        audit::after(Facts::new().put("instance", id.0));
         self.show_row(&made_there, id).await
     }
 

@@ -1,10 +1,11 @@
 //! Where executors come in: `/api/*` beside our own API, under the root and under the names admins are usually found by.
 //! Whatever happens the answer is HTTP 200 with a code in its body, because some executors die of anything else.
 
+use std::net::SocketAddr;
 use std::time::{Duration, Instant};
 
 use axum::body::{Body, Bytes, to_bytes};
-use axum::extract::{Request, State};
+use axum::extract::{ConnectInfo, Request, State};
 use axum::http::{HeaderMap, HeaderValue, Method, header};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
@@ -66,7 +67,12 @@ async fn serve(desk: &Desk, call: &str, request: Request) -> Result<String, Stri
     }
     let executors = &desk.executors;
     let shown = token(request.headers()).map(str::to_owned);
-    let scope = executors.tokens().open(shown.as_deref()).map_err(|shut| match shut {
+    let from = request.extensions().get::<ConnectInfo<SocketAddr>>().map(|ConnectInfo(from)| *from);
+    let scope = executors.tokens().open(shown.as_deref());
+    if scope.is_err() {
+        desk.audit.executor_refused(call, wire::Code::NotSignedIn, from);
+    }
+    let scope = scope.map_err(|shut| match shut {
         Shut::Wrong => "The access token is wrong.".to_string(),
         Shut::Off => "XXL-JOB is not switched on here: start the server with --xxl-token-file, or make a token with \
                       `duly xxl-token create`."
@@ -93,7 +99,7 @@ async fn serve(desk: &Desk, call: &str, request: Request) -> Result<String, Stri
     match known {
         Some(Call::Registry) => executors.heard(&scope, registration(&body).map_err(bad)?, dialect, shown).await?,
         Some(Call::RegistryRemove) => executors.left(&scope, &registration(&body).map_err(bad)?)?,
-        Some(Call::Callback) => settle(desk, scope, callbacks(&body).map_err(bad)?).await?,
+        Some(Call::Callback) => settle(desk, scope, callbacks(&body).map_err(bad)?, from).await?,
         None => return Err(format!("invalid request, uri-mapping({call}) not found.")),
     }
     if registers && at_desk {
@@ -153,7 +159,7 @@ fn token(headers: &HeaderMap) -> Option<&str> {
 }
 
 /// Answered when it is on disk, and no sooner: an executor forgets what was acknowledged.
-async fn settle(desk: &Desk, scope: Scope, callbacks: Vec<Callback>) -> Result<(), String> {
+async fn settle(desk: &Desk, scope: Scope, callbacks: Vec<Callback>, from: Option<SocketAddr>) -> Result<(), String> {
     if callbacks.is_empty() {
         return Ok(());
     }
@@ -164,6 +170,7 @@ async fn settle(desk: &Desk, scope: Scope, callbacks: Vec<Callback>) -> Result<(
     match asked.map_err(|error| error.to_string())? {
         Reply::CalledBack { foreign, .. } if foreign > 0 => {
             tracing::warn!(foreign, "somebody called back runs that are not its own; nothing came of it");
+            desk.audit.executor_refused("callback", wire::Code::NotPermitted, from);
             Ok(())
         }
         _ => Ok(()),

@@ -4,6 +4,7 @@ extern crate duly_server as server;
 
 mod access;
 mod apply;
+mod audit;
 mod instances;
 mod jobs;
 mod link;

@@ -76,7 +76,12 @@ impl World {
 
     /// A server on a directory as it is.
     pub(crate) async fn start(dir: TempDir) -> World {
-        let running = server::start(config(dir.path()), CancellationToken::new()).await.unwrap();
+        let config = config(dir.path());
+        World::with(dir, config).await
+    }
+
+    pub(crate) async fn with(dir: TempDir, config: ServerConfig) -> World {
+        let running = server::start(config, CancellationToken::new()).await.unwrap();
         let _ = rustls::crypto::ring::default_provider().install_default();
         World { dir, running, http: reqwest::Client::new() }
     }

@@ -5,6 +5,7 @@ pub mod access;
 pub mod agent;
 pub mod apply;
 pub mod attempt;
+pub mod audit;
 pub mod cluster;
 pub mod event;
 pub mod instance;
@@ -24,6 +25,9 @@ pub use access::{
 pub use agent::{AgentKindWord, AgentStateWord, AgentView, LimitBody, LoadView, PoolBody, PoolView};
 pub use apply::{Action, ApplyBody, FieldDiff, FileBody, PlanItem, PlanView};
 pub use attempt::{AttemptView, VerdictWord};
+pub use audit::{
+    AuditFindingKind, AuditFindingView, AuditQuery, AuditVerifyQuery, AuditVerifyView, AuditView, MarkView,
+};
 pub use cluster::{ClusterView, OwnedView, ServerStateWord, ServerView, WeightBody};
 pub use event::{EventKind, EventView, LogEndView, LogFrameView, LogQuery, LogStream};
 pub use instance::{

@@ -52,6 +52,8 @@ pub enum Cursor {
     Job(String),
     /// Instances are listed by planned time, newest first.
     Instance(Timestamp, InstanceId),
+    /// The audit is listed by number, newest first.
+    Audit(i64),
 }
 
 impl std::fmt::Display for Cursor {
@@ -59,6 +61,7 @@ impl std::fmt::Display for Cursor {
         let plain = match self {
             Cursor::Job(name) => format!("j:{name}"),
             Cursor::Instance(planned, id) => format!("i:{}:{id}", planned.0),
+            Cursor::Audit(seq) => format!("a:{seq}"),
         };
         f.write_str(&URL_SAFE_NO_PAD.encode(plain))
     }
@@ -68,14 +71,21 @@ impl Cursor {
     pub fn job(text: &str) -> Result<String, Box<Problem>> {
         match Cursor::read(text) {
             Some(Cursor::Job(name)) => Ok(name),
-            Some(Cursor::Instance(..)) | None => Err(not_ours()),
+            Some(_) | None => Err(not_ours()),
         }
     }
 
     pub fn instance(text: &str) -> Result<(Timestamp, InstanceId), Box<Problem>> {
         match Cursor::read(text) {
             Some(Cursor::Instance(planned, id)) => Ok((planned, id)),
-            Some(Cursor::Job(_)) | None => Err(not_ours()),
+            Some(_) | None => Err(not_ours()),
+        }
+    }
+
+    pub fn audit(text: &str) -> Result<i64, Box<Problem>> {
+        match Cursor::read(text) {
+            Some(Cursor::Audit(seq)) => Ok(seq),
+            Some(_) | None => Err(not_ours()),
         }
     }
 
@@ -83,6 +93,7 @@ impl Cursor {
         let plain = String::from_utf8(URL_SAFE_NO_PAD.decode(text).ok()?).ok()?;
         match plain.split_once(':')? {
             ("j", name) => Some(Cursor::Job(name.into())),
+            ("a", seq) => Some(Cursor::Audit(seq.parse().ok()?)),
             ("i", rest) => {
                 let (planned, id) = rest.split_once(':')?;
                 Some(Cursor::Instance(Timestamp(planned.parse().ok()?), id.parse().ok()?))
@@ -106,6 +117,8 @@ mod tests {
         assert_eq!(Cursor::instance(&at.to_string()), Ok((Timestamp(-5), InstanceId(7))));
         let job = Cursor::Job("夜:间".into());
         assert_eq!(Cursor::job(&job.to_string()).as_deref(), Ok("夜:间"));
+        assert_eq!(Cursor::audit(&Cursor::Audit(7).to_string()), Ok(7));
+        assert!(Cursor::audit(&job.to_string()).is_err());
         for text in ["", "x", "aTo", "aTp4Onk", &at.to_string()] {
             assert_eq!(Cursor::job(text).unwrap_err().code, "E0108", "{text}");
         }

@@ -2,6 +2,7 @@
 
 pub(super) mod access;
 pub(super) mod agents;
+pub(super) mod audit;
 pub(super) mod cluster;
 pub(super) mod instances;
 pub(super) mod jobs;
