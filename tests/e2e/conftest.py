@@ -1,3 +1,4 @@
+import json
 import os
 import pathlib
 import re
@@ -170,17 +171,17 @@ def ticking(tmp_path_factory):
     one = Duly(tmp_path_factory.mktemp("ticking"))
     blocks = re.findall(r"```(\w+)\n(.*?)```", README.read_text(), re.S)
     (one.root / "tick.yaml").write_text(next(text for kind, text in blocks if kind == "yaml" and "job: tick" in text))
-    (one.root / "pw.txt").write_text(PASSWORD)
-    told = next(text for kind, text in blocks if kind == "sh" and "duly setup" in text).replace("127.0.0.1:7070", f"127.0.0.1:{one.port}")
-    setup, up, export = told.strip().splitlines()
-    one.data, one.token_file = one.root / "duly-data", one.root / "token.txt"
-    env = {**os.environ, "PATH": f"{pathlib.Path(BIN).parent}:{os.environ['PATH']}"}
-    subprocess.run(["sh", "-ec", setup], cwd=one.root, env=env, check=True)
+    setup, up = next(text for kind, text in blocks if kind == "sh" and "duly setup" in text).strip().splitlines()
+    one.data = one.root / "duly-data"
+    env = {**one.env, "PATH": f"{pathlib.Path(BIN).parent}:{os.environ['PATH']}", "DULY_URL": one.url, "DULY_LISTEN": f"127.0.0.1:{one.port}",
+           "DULY_CREDENTIALS": str(one.root / "who.json")}
+    subprocess.run(["sh", "-ec", setup], cwd=one.root, env=env, input=PASSWORD + "\n", text=True, check=True)
+    one.token_file.write_text(next(iter(json.loads((one.root / "who.json").read_text()).values())))
     with open(one.root / "server-1.log", "wb") as log:
         one.server = subprocess.Popen(["sh", "-c", f"exec {up}"], cwd=one.root, env=env, stdout=log, stderr=log, start_new_session=True)
     try:
         eventually(one.is_ready, "it serves", within=60)
-        subprocess.run(["sh", "-ec", f"{export}\nduly job apply -f tick.yaml --yes"], cwd=one.root, env=env, check=True)
+        subprocess.run(["sh", "-ec", "duly job apply -f tick.yaml --yes"], cwd=one.root, env=env, check=True)
         yield one
     finally:
         one.stop()
