@@ -130,7 +130,15 @@ fn an_older_store_is_brought_up_with_all_its_days() {
          alter table job drop column labels;
          delete from meta where key in ('next_alias', 'revision'); drop table executor_token; drop table lent;
          drop table outbox; drop table follower; drop table resource; drop table ticket; drop table tenant;
-         drop table audit; drop table audit_about; drop table audit_head; drop table audit_begun",
+         drop table audit; drop table audit_about; drop table audit_head; drop table audit_begun;
+         drop index person_subject; alter table person drop column kind; alter table person drop column must_change;
+         alter table person drop column subject; alter table person drop column disabled_at;
+         alter table person drop column created_by; alter table session drop column address;
+         alter table session drop column program; alter table session drop column used_at;
+         alter table session drop column way; alter table api_token drop column scope;
+         alter table api_token drop column tenant; drop table access_group; drop table access_member;
+         drop table access_role; drop table access_grant; drop table sign_in; drop table oidc_login;
+         drop table variable; drop table secret",
     )
     .unwrap();
     conn.pragma_update(None, "user_version", 1).unwrap();
