@@ -86,6 +86,8 @@ def test_a_tenant_is_deleted_in_two_steps_and_a_crash_between_them_changes_nothi
     assert "E0927" in two.run("tenant", "delete", "north").stderr, "nothing goes that was not exported"
     exported = two.run("tenant", "export", "north", check=True).stdout
     kinds = [json.loads(line)["kind"] for line in exported.splitlines()]
+    packed = two.api("GET", "/tenants/north/export", headers={"accept-encoding": "gzip"})
+    assert [json.loads(line)["kind"] for line in packed.text.splitlines()] == kinds, "the same to whoever wants it packed"
     assert kinds == ["job", "end"]
     eventually(lambda: two.json("tenant", "show", "north")["exported_at"], "the export is noted")
     number = trigger(two, "north", "tick")

@@ -148,7 +148,7 @@ endpoints! {
     AgentRemove AGENT_REMOVE { AT = At::First; => |s| s.says("Forget an agent; it must join again to come back")
         .nothing().may(&[Code::NoSuchAgent, Code::AgentBusy]) }
     JoinToken JOIN_TOKEN { REMEMBERED = false; => |s| s.says("A token with which one agent joins, once")
-        .optional_body::<JoinTokenBody>().created::<JoinTokenView>().may(&[Code::BadLength, Code::BadName]) }
+        .optional_body::<JoinTokenBody>().created::<JoinTokenView>().may(&[Code::BadLength, Code::BadName, Code::NoSuchTenant]) }
     LimitShow LIMIT_SHOW { => |s| s.says("How many instances may run at once in the whole installation").json::<LimitBody>() }
     LimitPut LIMIT_PUT { AT = At::First; => |s| s.says("Set how many instances may run at once in the whole installation")
         .body::<LimitBody>().json::<LimitBody>() }

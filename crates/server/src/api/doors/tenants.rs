@@ -5,6 +5,7 @@ use axum::body::Body as Stream;
 use axum::extract::State;
 use axum::http::header;
 use axum::response::{IntoResponse, Response};
+use futures::StreamExt;
 use wire::api::{Page, TenantBody, TenantChangeBody, TenantDeleteQuery, TenantDeletionView, TenantView};
 
 use super::super::endpoint::*;
@@ -46,11 +47,12 @@ pub(crate) async fn export(
     Named(name): Name,
 ) -> Result<Response, Refused> {
     let lines = desk.export_tenant(&name, who.actor())?;
+    // Whoever packs it looks once more after its end.
     let lines = futures::stream::unfold(lines, |mut lines| async move {
         let line = lines.recv().await?;
         Some((Ok::<_, std::convert::Infallible>(line), lines))
     });
-    Ok(([(header::CONTENT_TYPE, "application/jsonl")], Stream::from_stream(lines)).into_response())
+    Ok(([(header::CONTENT_TYPE, "application/jsonl")], Stream::from_stream(lines.fuse())).into_response())
 }
 
 pub(crate) async fn delete(
