@@ -109,7 +109,7 @@ const CHECKS: &[Check] = &[
         id: "runs-as-root",
         weight: FindingWeight::Middling,
         what: "the server runs as root, and so does its agent with every task",
-        fix: "run it as a user of its own, or name run_as in the agent's policy (docs/agents.md)",
+        fix: "run it as a user of its own",
         seen: |facts| (facts.is_root && facts.has_local_agent).then(|| "uid 0, with an agent of its own".into()),
     },
     Check {
