@@ -15,6 +15,8 @@ use crate::job::ModeWord;
 pub const ASK: &str = "/peer/v1/ask";
 /// Where a server tells that nobody listened at an executor's address.
 pub const REFUSED: &str = "/peer/v1/executor-refused";
+/// Where a server says what time it is with it.
+pub const CLOCK: &str = "/peer/v1/clock";
 /// Set on what was passed on, so that it is passed on once.
 pub const PASSED_ON: &str = "duly-passed-on";
 /// The address of whoever asked the first server; believed only of another server.
@@ -26,8 +28,14 @@ pub const RECORDED: &str = "duly-recorded";
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RefusedBody {
     pub agent: i64,
-    /// Microseconds.
+    /// Microseconds, by the clock of whoever is told: no run that it was sent before this is with the process there now.
     pub at: i64,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ClockBody {
+    /// Microseconds.
+    pub now: i64,
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

@@ -5,10 +5,10 @@ use std::time::{Duration, Instant};
 use axum::extract::{Request, State};
 use axum::middleware::{Next, from_fn};
 use axum::response::Response;
-use axum::routing::post;
+use axum::routing::{get, post};
 use axum::{Json, Router};
 use model::{Actor, AgentId, Timestamp};
-use wire::peer::{ASK, AskBody, REFUSED, RefusedBody, Said};
+use wire::peer::{ASK, AskBody, CLOCK, ClockBody, REFUSED, RefusedBody, Said};
 
 use super::words;
 use crate::api::PassedOn;
@@ -19,7 +19,8 @@ const READ_WITHIN: Duration = Duration::from_secs(5);
 
 /// The whole API, for requests that were passed on, and what only servers ask.
 pub(crate) fn routes(desk: Desk, api: Router) -> Router {
-    let own = Router::new().route(ASK, post(asked)).route(REFUSED, post(refused)).with_state(desk);
+    let own =
+        Router::new().route(ASK, post(asked)).route(REFUSED, post(refused)).route(CLOCK, get(clock)).with_state(desk);
     own.fallback_service(api).layer(from_fn(mark))
 }
 
@@ -43,4 +44,8 @@ async fn asked(State(desk): State<Desk>, Json(body): Json<AskBody>) -> Json<Said
 
 async fn refused(State(desk): State<Desk>, Json(body): Json<RefusedBody>) {
     desk.executors.hear_refused(AgentId(body.agent), Timestamp(body.at));
+}
+
+async fn clock(State(desk): State<Desk>) -> Json<ClockBody> {
+    Json(ClockBody { now: desk.clock.now().0 })
 }

@@ -14,6 +14,7 @@ use axum::response::Response;
 use cluster::Terms;
 use engine::{Command, Reply};
 use model::{Actor, ServerId, ShardId};
+use serde::de::DeserializeOwned;
 use store::leases::ServerRow;
 use wire::peer::{ASK, AskBody, PASSED_ON, Said};
 
@@ -120,6 +121,13 @@ impl Peers {
             }
         }
         Ok(response.body(Body::from_stream(answer.bytes_stream())).expect("an answer is an answer"))
+    }
+
+    /// A small thing that only servers ask one another.
+    pub(crate) async fn get<T: DeserializeOwned>(&self, of: &ServerRow, path: &str) -> Result<T, PeerError> {
+        let unanswered = |error: reqwest::Error| PeerError::Unanswered { name: of.name.clone(), why: chain(&error) };
+        let answer = self.call(of, Method::GET, path, HeaderMap::new(), Bytes::new(), Some(ANSWER_WITHIN)).await?;
+        answer.error_for_status().map_err(unanswered)?.json().await.map_err(unanswered)
     }
 
     /// An answer that has no end: events, a log that is written.

@@ -8,6 +8,7 @@ use model::{Span, Timestamp};
 pub(super) struct Signs {
     pub now: Timestamp,
     pub ordered_at: Timestamp,
+    pub taken_at: Option<Timestamp>,
     /// The executor once said that it has it.
     pub taken: bool,
     /// What it says of the job now; none if it did not answer.
@@ -20,8 +21,16 @@ pub(super) struct Signs {
     pub logless: Option<bool>,
     /// Since when it has said idle, whenever asked.
     pub idle_since: Option<Timestamp>,
-    /// When it came back after nobody listened at its address: another process since.
-    pub restarted_at: Option<Timestamp>,
+    /// Nobody listened at its address for a while: another process since.
+    pub restart: Option<Restart>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Restart {
+    /// Nobody listened at this time: whatever was taken before it, another process had.
+    pub gone: Timestamp,
+    /// Somebody does since.
+    pub back: Timestamp,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -41,8 +50,9 @@ const ARRIVES_WITHIN: Span = Span::secs(5);
 
 pub(super) fn conclude(signs: Signs, guard: Span) -> Conclusion {
     let guard_over = |since: Timestamp| signs.now - since >= guard;
-    if let Some(at) = signs.restarted_at.filter(|at| signs.ordered_at < *at) {
-        return if guard_over(at) { Conclusion::Restarted } else { Conclusion::Wait };
+    let had = signs.taken_at.unwrap_or(signs.ordered_at);
+    if let Some(restart) = signs.restart.filter(|restart| had < restart.gone) {
+        return if guard_over(restart.back) { Conclusion::Restarted } else { Conclusion::Wait };
     }
     if signs.idle != Some(true) {
         return Conclusion::Wait;
@@ -84,13 +94,14 @@ mod tests {
         Signs {
             now: at(60),
             ordered_at: at(0),
+            taken_at: None,
             taken: true,
             idle: Some(true),
             honest: true,
             liar: false,
             logless: None,
             idle_since: Some(at(10)),
-            restarted_at: None,
+            restart: None,
         }
     }
 
@@ -142,9 +153,17 @@ mod tests {
 
     #[test]
     fn a_restarted_executor_has_lost_what_the_earlier_one_ran() {
-        let back = |seconds: i64| move |s: &mut Signs| (s.restarted_at, s.idle) = (Some(at(seconds)), None);
-        assert_eq!(judge(back(10)), Conclusion::Restarted);
-        assert_eq!(judge(back(30)), Conclusion::Wait, "what it kept on disk may still be told");
-        assert_eq!(judge(back(-5)), Conclusion::Wait, "it was ordered after that");
+        let away = |gone: i64, back: i64| {
+            let restart = Some(Restart { gone: at(gone), back: at(back) });
+            move |s: &mut Signs| (s.restart, s.idle) = (restart, None)
+        };
+        assert_eq!(judge(away(5, 10)), Conclusion::Restarted);
+        assert_eq!(judge(away(5, 30)), Conclusion::Wait, "what it kept on disk may still be told");
+        assert_eq!(judge(away(-5, 10)), Conclusion::Wait, "it was ordered after that");
+        let late = |s: &mut Signs| {
+            away(5, 10)(s);
+            s.taken_at = Some(at(6));
+        };
+        assert_eq!(judge(late), Conclusion::Wait, "it waited in line, and the new one took it");
     }
 }

@@ -12,6 +12,7 @@ use tokio::sync::Notify;
 use wire::xxl::{Address, Dialect};
 
 use super::connection::{CallError, Connection, call};
+use super::evidence::Restart;
 use super::http::{Headers, Response, request};
 
 /// Connections to one executor.
@@ -37,11 +38,11 @@ struct State {
     workers: usize,
     resting: usize,
     dialect: Dialect,
-    /// Nobody listened at its address when it was last called.
-    was_refused: bool,
+    /// Nobody listened at its address when it was called last, and that was then.
+    refused_at: Option<Timestamp>,
     /// A loop that tries to reach it is under way.
     probing: bool,
-    restarted_at: Option<Timestamp>,
+    restart: Option<Restart>,
     /// Since when it says idle about what it should have.
     idle_since: HashMap<AttemptId, Timestamp>,
     /// It said so about what it did have.
@@ -143,9 +144,11 @@ impl Line {
     }
 
     /// A call did not get through. True: somebody should try until one does.
-    pub(super) fn lost(&self, refused: bool) -> bool {
+    pub(super) fn lost(&self, refused: bool, now: Timestamp) -> bool {
         let mut state = self.state.lock();
-        state.was_refused |= refused;
+        if refused {
+            state.refused_at = Some(now);
+        }
         !std::mem::replace(&mut state.probing, true)
     }
 
@@ -156,19 +159,21 @@ impl Line {
     /// It is there again. Where nobody listened, another process does now.
     pub(super) fn found(&self, now: Timestamp) {
         let mut state = self.state.lock();
-        if std::mem::take(&mut state.was_refused) {
-            state.restarted_at = Some(now);
+        if let Some(gone) = state.refused_at.take() {
+            state.restart = Some(Restart { gone, back: now });
         }
     }
 
-    /// Another server found nobody there at this time, and somebody is there now.
-    pub(super) fn restarted(&self, at: Timestamp) {
+    /// Another server found nobody there, and somebody is there now.
+    pub(super) fn restarted(&self, heard: Restart) {
         let mut state = self.state.lock();
-        state.restarted_at = state.restarted_at.max(Some(at));
+        if state.restart.is_none_or(|known| known.gone < heard.gone) {
+            state.restart = Some(heard);
+        }
     }
 
-    pub(super) fn restarted_at(&self) -> Option<Timestamp> {
-        self.state.lock().restarted_at
+    pub(super) fn restart(&self) -> Option<Restart> {
+        self.state.lock().restart
     }
 
     /// Since when it has said idle about this attempt; a word for busy forgets it.

@@ -159,7 +159,7 @@ impl Executors {
         }
         self.spread(news);
         self.undelivered(line.id, line.take_all(), why);
-        if line.lost(refused) {
+        if line.lost(refused, self.0.clock.now()) {
             let (this, line) = (self.clone(), Arc::clone(line));
             self.spawn(async move { this.probe(&line).await });
         }
@@ -183,7 +183,7 @@ impl Executors {
                     break;
                 }
                 Err(CallError::NotSent { refused, .. }) => {
-                    line.lost(refused);
+                    line.lost(refused, self.0.clock.now());
                 }
                 Err(CallError::Unanswered(_)) => {}
             }

@@ -100,13 +100,14 @@ impl Executors {
         let signs = Signs {
             now,
             ordered_at: one.ordered_at,
+            taken_at: one.started_at,
             taken: one.taken,
             idle,
             honest,
             liar: line.is_liar(),
             logless,
             idle_since: line.idle_since(one.attempt, idle == Some(true), now),
-            restarted_at: line.restarted_at(),
+            restart: line.restart(),
         };
         let (verdict, why) = match conclude(signs, Span::from(self.0.pace.guard)) {
             Conclusion::Wait => return,
