@@ -69,6 +69,40 @@ def test_a_change_is_told_with_who_where_what_before_after_and_why(shared):
     eventually(lambda: one(shared, "--about", "told", "--operation", "job_trigger")["after"]["instance"] == run, "a trigger is recorded")
 
 
+def test_people_tenants_and_values_are_told_with_before_and_after(shared):
+    def changed(*filters):
+        [found, *_] = entries(shared, *filters)
+        return found.get("before"), found.get("after")
+    tell = lambda *args: shared.run(*args, check=True)
+    tell("variable", "set", "zone", "east")
+    tell("variable", "set", "zone", "west")
+    assert changed("--operation", "variable_put") == ({"level": "tenant", "value": "east"}, {"level": "tenant", "value": "west"})
+    tell("variable", "delete", "zone")
+    assert changed("--operation", "variable_delete") == ({"level": "tenant", "value": "west"}, None)
+    for value in ("first-value", "second-value"):
+        shared.run("secret", "set", "door", stdin=value, check=True)
+    before, after = changed("--operation", "secret_put")
+    assert (before["version"], after["version"]) == (1, 2) and "value" not in str(before) + str(after)
+
+    tell("tenant", "create", "told")
+    tell("tenant", "set", "told", "--running", 3, "--weight", 2)
+    before, after = changed("--operation", "tenant_set")
+    assert (before.get("running"), before["weight"], after["running"], after["weight"]) == (None, 1, 3, 2)
+
+    tell("person", "create", "robot", "--service")
+    tell("role", "set", "looker", "job.see")
+    tell("role", "set", "looker", "job.see", "job.run")
+    assert changed("--operation", "role_put") == ({"permissions": ["job.see"]}, {"permissions": ["job.see", "job.run"]})
+    granted = shared.json("grant", "create", "looker", "--person", "robot", "--folder", "etl")["id"]
+    tell("grant", "delete", granted)
+    before, _ = changed("--operation", "grant_delete")
+    assert (before["person"], before["role"], before["folder"]) == ("robot", "looker", "etl")
+    tell("person", "disable", "robot")
+    before, after = changed("--operation", "person_disable")
+    assert (before["disabled"], after["disabled"]) == (False, True)
+    assert verify(shared)[0] == 0
+
+
 def test_refusals_and_sign_ins_are_told(shared):
     assert shared.api("DELETE", "/jobs/nowhere").status_code == 404
     assert shared.api("DELETE", "/jobs/somewhere", token="duly_guess").status_code == 401

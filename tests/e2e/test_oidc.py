@@ -114,6 +114,18 @@ def test_an_id_token_that_is_not_as_it_must_be_is_refused(duly, provider, wrong)
     assert "set-cookie" not in answer.headers and whoami(duly, browser).status_code == 401
 
 
+def test_who_came_by_the_provider_and_who_was_refused_is_in_the_audit(duly, provider):
+    entries = lambda: [item["entry"] for item in duly.json("audit", "list", "--operation", "session_open")["items"]]
+    assert sign_in(duly)[0].status_code == 200
+    [came, *_] = entries()
+    assert (came["who"], came["by"], came["outcome"]) == (provider.user["preferred_username"], "identity provider", "done")
+    assert came["from"].startswith("127.0.0.1:")
+    provider.signed = "by a stranger"
+    refused = sign_in(duly)[0].json()["code"]
+    told = eventually(lambda: [entry for entry in entries() if entry["outcome"] == refused], "the refusal is told")
+    assert "who" not in told[0] and told[0]["by"] == "identity provider"
+
+
 def test_code_and_state_work_once_and_only_in_the_browser_that_began(duly):
     victim, thief = requests.Session(), requests.Session()
     back = sent(duly, victim)

@@ -1,10 +1,12 @@
 """Tenants: the same names side by side, quotas in words, and a deletion in two steps that survives a crash."""
 
+import contextlib
 import json
+import sqlite3
 
 import pytest
 
-from harness import Duly, eventually
+from harness import ON_POSTGRES, Duly, eventually
 
 TICK = "job: tick\nmanual: true\noverlap: allow\nsh: {}\n"
 
@@ -33,6 +35,14 @@ def why(duly: Duly, tenant: str, number: int) -> str:
 
 def tenants(duly: Duly) -> list[str]:
     return [tenant["name"] for tenant in duly.json("tenant", "list")["items"]]
+
+
+def nothing_is_left(duly: Duly):
+    """Of tenants that are gone; what is for the whole installation has none, or number 0."""
+    of_gone = "select count(*) from {} where tenant > 0 and tenant not in (select id from tenant)"
+    with contextlib.closing(sqlite3.connect(duly.data / "duly.db")) as store:
+        for table in ("variable", "secret", "access_grant", "api_token", "executor_token", "join_token", "pool"):
+            assert store.execute(of_gone.format(table)).fetchone() == (0,), table
 
 
 @pytest.fixture
@@ -83,12 +93,17 @@ def test_quotas_are_said_in_words(two):
 
 def test_a_tenant_is_deleted_in_two_steps_and_a_crash_between_them_changes_nothing(two):
     apply(two, "north", TICK.format("sleep 60"))
+    within(two, "north", "variable", "set", "zone", "east", check=True)
+    within(two, "north", "secret", "set", "door", stdin="open-sesame", check=True)
+    two.run("person", "create", "robot", "--service", check=True)
+    within(two, "north", "grant", "create", "developer", "--person", "robot", check=True)
     assert "E0927" in two.run("tenant", "delete", "north").stderr, "nothing goes that was not exported"
     exported = two.run("tenant", "export", "north", check=True).stdout
     kinds = [json.loads(line)["kind"] for line in exported.splitlines()]
     packed = two.api("GET", "/tenants/north/export", headers={"accept-encoding": "gzip"})
     assert [json.loads(line)["kind"] for line in packed.text.splitlines()] == kinds, "the same to whoever wants it packed"
-    assert kinds == ["job", "end"]
+    assert kinds == ["job", "variable", "secret", "end"]
+    assert "east" in exported and "open-sesame" not in exported
     eventually(lambda: two.json("tenant", "show", "north")["exported_at"], "the export is noted")
     number = trigger(two, "north", "tick")
     eventually(lambda: instance(two, "north", number)["state"] == "running", "it runs")
@@ -108,5 +123,7 @@ def test_a_tenant_is_deleted_in_two_steps_and_a_crash_between_them_changes_nothi
     within(two, "north", "instance", "stop", number, check=True)
     eventually(lambda: tenants(two) == ["default", "south"], "it is gone", within=40)
     assert within(two, "north", "job", "list").returncode == 4
+    if not ON_POSTGRES:
+        nothing_is_left(two)
     two.run("tenant", "create", "north", check=True)
     assert json.loads(within(two, "north", "job", "list", "--json", check=True).stdout)["items"] == []

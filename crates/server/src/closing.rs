@@ -8,6 +8,7 @@ use std::time::Duration;
 use engine::Command;
 use model::{Actor, JobMode, State, TenantId, TenantRecord};
 use store::StoreError;
+use store::people::PeopleChange;
 use store::read::{InstanceFilter, JobFilter};
 
 use crate::app::App;
@@ -101,7 +102,8 @@ async fn remove_agents(app: &App, tenant: TenantId) -> Result<(), Unfinished> {
     Ok(())
 }
 
-/// The rows of what executors and joining agents show go with the tenant's; here they stop working.
+/// The rows of what executors and joining agents show go with the tenant's; here they stop working. Rights that hold in it,
+/// and tokens for it alone, go before it does: its number must mean nothing to anybody.
 async fn remove_tokens(app: &App, tenant: TenantId) -> Result<(), Unfinished> {
     let tokens = app.access.run(|access| access.executor_tokens()).await?;
     let (gone, kept): (Vec<_>, Vec<_>) = tokens.into_iter().partition(|token| token.tenant == tenant);
@@ -109,6 +111,8 @@ async fn remove_tokens(app: &App, tenant: TenantId) -> Result<(), Unfinished> {
         app.access.run(move |access| access.remove_executor_token(token.id)).await?;
     }
     app.executors.tokens().replace(kept);
+    app.access.run(move |access| access.change(&PeopleChange::TenantLeft { tenant })).await?;
+    app.doorman.forget_all();
     Ok(())
 }
 

@@ -1,4 +1,5 @@
-//! What happens at the doors that are not the API's: agents that join or are refused, executors that are refused.
+//! What happens at the doors that are not the API's: agents that join or are refused, executors that are refused, people
+//! who come back from the identity provider.
 
 use std::net::SocketAddr;
 
@@ -8,6 +9,7 @@ use wire::Code;
 use wire::audit::AuditEntry;
 
 use super::{Audit, Facts};
+use crate::ops::Refused;
 
 /// A name that somebody unknown gives is no longer than this.
 const NAME_MAX: usize = 128;
@@ -41,6 +43,21 @@ impl Audit {
             _ => "xxl_call",
         };
         self.refused(self.at_door(operation, code.as_str(), from), from.map(|from| from.ip()));
+    }
+
+    pub(crate) async fn came_back(&self, who: Result<&str, &Refused>, from: Option<SocketAddr>) {
+        let by = Some("identity provider".into());
+        match who {
+            Ok(who) => {
+                let about = [("name".to_string(), who.to_string())].into();
+                let entry = AuditEntry { who: Some(who.into()), by, about, ..self.at_door("session_open", DONE, from) };
+                self.record(vec![entry.into()], None).await;
+            }
+            Err(refused) => {
+                let entry = AuditEntry { by, ..self.at_door("session_open", &refused.0.code, from) };
+                self.refused(entry, from.map(|from| from.ip()));
+            }
+        }
     }
 
     fn at_door(&self, operation: &str, outcome: &str, from: Option<SocketAddr>) -> AuditEntry {

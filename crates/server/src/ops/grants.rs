@@ -8,6 +8,7 @@ use wire::{Code, Fault, Problem};
 
 use super::people::{known_name, named, no_such};
 use super::{Desk, Done, Refused};
+use crate::audit::{self, Facts};
 use crate::doorman::Principal;
 use crate::setup;
 
@@ -23,6 +24,7 @@ impl Desk {
 
     pub(crate) async fn create_group(&self, body: GroupBody, by: &Principal) -> Done<GroupView> {
         named(&body.name)?;
+        audit::named("name", &body.name);
         let (name, at) = (body.name.clone(), self.clock.now());
         let change = PeopleChange::GroupMade { name, at, by: by.name.clone() };
         self.change_people(change, || no_such_group(&body.name)).await?;
@@ -32,6 +34,9 @@ impl Desk {
 
     pub(crate) async fn delete_group(&self, name: &str, by: &Principal) -> Done<()> {
         self.could_give(by, name).await?;
+        let groups = self.access.run(|access| access.groups()).await?;
+        let group = groups.iter().find(|group| group.name == name);
+        group.into_iter().for_each(|group| audit::before(Facts::new().put("members", &group.members)));
         let change = PeopleChange::GroupRemoved { name: name.into() };
         self.change_people(change, || no_such_group(name)).await.map(drop)
     }
@@ -85,7 +90,9 @@ impl Desk {
         within(by, [Held { permissions, tenant: None, place: Place::default() }].into_iter())?;
         let (created_at, created_by) = (self.clock.now(), by.name.clone());
         let role = NamedRole { name: name.clone(), permissions, created_at, created_by };
+        self.tell_role(&name).await?;
         self.change_people(PeopleChange::RolePut(role), || no_such_role(&name)).await?;
+        audit::after(role_facts(permissions));
         Ok(role_view(&name, false, permissions))
     }
 
@@ -93,8 +100,17 @@ impl Desk {
         if !setup::is_name(name) {
             return Err(no_such_role(name));
         }
+        self.tell_role(name).await?;
         let change = PeopleChange::RoleRemoved { name: name.into() };
         self.change_people(change, || no_such_role(name)).await.map(drop)
+    }
+
+    /// The audit keeps what it was.
+    async fn tell_role(&self, name: &str) -> Done<()> {
+        let roles = self.access.run(|access| access.roles()).await?;
+        let before = roles.iter().find(|role| role.name == name);
+        before.into_iter().for_each(|role| audit::before(role_facts(role.permissions)));
+        Ok(())
     }
 
     /// What holds in the tenant; what holds everywhere, too, for those who may see that.
@@ -144,6 +160,7 @@ impl Desk {
             Holder::Group(name) => no_such_group(name),
         };
         grant.id = self.change_people(PeopleChange::Granted(grant.clone()), missing).await?;
+        audit::after(self.grant_facts(&grant).put("id", grant.id));
         Ok(self.grant_view(grant))
     }
 
@@ -153,7 +170,18 @@ impl Desk {
         let ours = |grant: &&Grant| grant.tenant == Some(tenant) || (grant.tenant.is_none() && all);
         let grant = grants.iter().find(|grant| grant.id == id).filter(ours).ok_or_else(|| no_such_grant(id))?;
         within(by, grant.held(&roles).into_iter())?;
+        audit::before(self.grant_facts(grant));
         self.change_people(PeopleChange::GrantRemoved { id }, || no_such_grant(id)).await.map(drop)
+    }
+
+    fn grant_facts(&self, grant: &Grant) -> Facts {
+        let facts = match &grant.holder {
+            Holder::Person(name) => Facts::new().put("person", name),
+            Holder::Group(name) => Facts::new().put("group", name),
+        };
+        let tenant = grant.tenant.map(|tenant| self.tenant_name(tenant));
+        let labels = (!grant.labels.is_empty()).then_some(&grant.labels);
+        facts.put("role", &grant.role).put("tenant", tenant).put("folder", grant.folder.as_ref()).put("labels", labels)
     }
 
     fn grant_view(&self, grant: Grant) -> GrantView {
@@ -174,6 +202,10 @@ impl Desk {
             created_by: grant.created_by,
         }
     }
+}
+
+fn role_facts(permissions: Permissions) -> Facts {
+    Facts::new().put("permissions", &store::people::words(permissions))
 }
 
 fn everywhere(by: &Principal, action: Action) -> bool {

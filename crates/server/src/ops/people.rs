@@ -10,6 +10,7 @@ use wire::api::{OwnPasswordBody, Page, PasswordBody, PersonBody, PersonKind, Per
 use wire::{Code, Fault, Problem};
 
 use super::{Desk, Done, Refused};
+use crate::audit::{self, Facts};
 use crate::doorman::{Credential, Principal};
 use crate::{password, setup, sign_in};
 
@@ -73,19 +74,26 @@ impl Desk {
             created_at: self.clock.now(),
             created_by: by.name.clone(),
         };
+        audit::named("name", &body.name);
         self.change_people(PeopleChange::Made(account), || no_such(&body.name)).await?;
-        self.show_person(&body.name).await
+        let made = self.show_person(&body.name).await?;
+        audit::after(facts(&made));
+        Ok(made)
     }
 
     pub(crate) async fn set_disabled(&self, name: &str, disabled: bool, by: &Principal) -> Done<PersonView> {
         self.not_above(by, name).await?;
+        audit::before(facts(&self.show_person(name).await?));
         let at = disabled.then(|| self.clock.now());
         self.change_people(PeopleChange::Disabled { name: name.into(), at }, || no_such(name)).await?;
-        self.show_person(name).await
+        let now = self.show_person(name).await?;
+        audit::after(facts(&now));
+        Ok(now)
     }
 
     pub(crate) async fn delete_person(&self, name: &str, by: &Principal) -> Done<()> {
         self.not_above(by, name).await?;
+        audit::before(facts(&self.show_person(name).await?));
         let change = PeopleChange::Removed { name: name.into(), at: self.clock.now() };
         self.change_people(change, || no_such(name)).await.map(drop)
     }
@@ -93,6 +101,7 @@ impl Desk {
     /// Lets them try again from anywhere.
     pub(crate) async fn unlock_person(&self, name: &str) -> Done<PersonView> {
         let view = self.show_person(name).await?;
+        audit::before(Facts::new().put("locked_until", view.locked_until.map(|at| at.to_string())));
         let name = view.name.clone();
         self.access.run(move |access| access.forget_tries(&name)).await?;
         Ok(PersonView { locked_until: None, ..view })
@@ -171,6 +180,16 @@ impl Principal {
             Credential::Token { .. } | Credential::Session { .. } => Ok(()),
         }
     }
+}
+
+fn facts(person: &PersonView) -> Facts {
+    let kind = match person.kind {
+        PersonKind::Person => "person",
+        PersonKind::Service => "service",
+    };
+    let facts =
+        Facts::new().put("kind", kind).put("disabled", person.disabled_at.is_some()).put("provider", person.provider);
+    facts.put("groups", &person.groups)
 }
 
 fn views(access: &mut dyn Access, now: Timestamp) -> Result<Vec<PersonView>, store::StoreError> {

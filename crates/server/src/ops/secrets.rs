@@ -15,6 +15,7 @@ use zeroize::Zeroizing;
 
 use super::variables::{may_reach, uses};
 use super::{Desk, Done, Sight};
+use crate::audit::{self, Facts};
 use crate::levels::{nearest, usable};
 use crate::vault::Wish;
 
@@ -47,7 +48,10 @@ impl Desk {
             self.read(move |reads, by| Ok((reads.secrets(tenant, None, by)?, reads.using_jobs(tenant, by)?))).await?;
         match there.iter().find(|secret| secret.name == wanted) {
             // Whoever may change secrets of one folder must not take another's place.
-            Some(before) => may_reach(sight, &before.folder)?,
+            Some(before) => {
+                may_reach(sight, &before.folder)?;
+                audit::before(facts(before));
+            }
             None if there.len() >= SECRETS_MAX => {
                 let told = format!("there are {SECRETS_MAX} secrets already");
                 return Err(Fault::new(Code::OverSize, "name", told).alone().into());
@@ -56,6 +60,7 @@ impl Desk {
         }
         let wish = Wish { tenant, name, folder, value, by, at: self.clock.now() };
         let kept = self.vault.keep(&self.access, wish).await?;
+        audit::after(facts(&kept));
         Ok(view(kept, &used_by(&jobs)))
     }
 
@@ -69,6 +74,7 @@ impl Desk {
         let there = self.read(move |reads, by| reads.secrets(tenant, Some(&[wanted]), by)).await?;
         let secret = there.first().ok_or_else(none)?;
         may_reach(sight, &secret.folder)?;
+        audit::before(facts(secret));
         let wanted = name.clone();
         let gone = self.access.run(move |access| access.remove_secret(tenant, &wanted)).await?;
         if gone { Ok(()) } else { Err(none().into()) }
@@ -76,8 +82,15 @@ impl Desk {
 
     pub(crate) async fn rotate_secret_key(&self) -> Done<RotatedView> {
         let rotated = self.vault.rotate(&self.access).await?;
+        audit::after(Facts::new().put("key", &rotated.key_id).put("moved", rotated.moved));
         Ok(RotatedView { key: rotated.key_id, moved: rotated.moved })
     }
+}
+
+/// Which value it is, never what it is.
+fn facts(secret: &SealedSecret) -> Facts {
+    let folder = Some(&secret.folder).filter(|folder| !folder.is_empty());
+    Facts::new().put("version", secret.version).put("folder", folder).put("key", &secret.key_id)
 }
 
 fn check(name: &str, value: &str) -> Done<()> {

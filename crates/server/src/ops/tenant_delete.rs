@@ -5,7 +5,9 @@ use model::{Actor, Span, TenantId, TenantRecord, TenantState, Timestamp};
 use wire::api::{TenantDeleteQuery, TenantDeletionView};
 use wire::{Code, Problem};
 
+use super::tenants::facts;
 use super::{Desk, Done};
+use crate::audit::{self, Facts};
 use crate::secret;
 
 const CONFIRM_WITHIN: Span = Span::MINUTE.saturating_mul(10);
@@ -34,10 +36,12 @@ impl Desk {
         match query.confirm {
             None => {
                 let word = self.promise(tenant.id).await?;
+                audit::after(Facts::new().put("asked_only", true));
                 self.deletion(&tenant, Some(word)).await
             }
             Some(word) => {
                 self.keep_promise(tenant.id, &word).await?;
+                audit::before(facts(&tenant));
                 self.note_closing(tenant.id, query.stop.unwrap_or(false)).await?;
                 let closing = TenantRecord { state: TenantState::Closing, ..tenant };
                 self.put_tenant(closing.clone(), by).await?;

@@ -7,6 +7,7 @@ use model::{Actor, AgentId, Exported, TenantId, TenantRecord};
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 use store::read::{InstanceFilter, JobFilter};
+use store::values::Variable;
 use store::{Reads, StoreError};
 use tokio::sync::mpsc;
 use wire::api::InstanceView;
@@ -71,7 +72,7 @@ impl Desk {
     }
 }
 
-/// Jobs as they can be applied, pools, resources, agents.
+/// Jobs as they can be applied, pools, resources, agents, variables; of secrets that there are any.
 fn belongings(
     reads: &dyn Reads,
     tenant: TenantId,
@@ -101,6 +102,14 @@ fn belongings(
     }
     for agent in reads.agents(by)?.into_iter().filter(|agent| agent.tenant == tenant) {
         line(told("agent", Ok(json!({ "id": agent.id.0, "name": agent.name, "pools": agent.pools }))))?;
+    }
+    for variable in reads.variables(tenant, None, by)?.into_iter().filter(|variable| variable.tenant == tenant) {
+        let Variable { folder, name, value, .. } = variable;
+        line(told("variable", Ok(json!({ "name": name, "folder": folder, "value": value }))))?;
+    }
+    // Nobody is shown a value again, not even in its last hour.
+    for secret in reads.secrets(tenant, None, by)? {
+        line(told("secret", Ok(json!({ "name": secret.name, "folder": secret.folder, "version": secret.version }))))?;
     }
     Ok(())
 }

@@ -9,6 +9,7 @@ use wire::{Code, Fault, Problem};
 
 use super::agents::check_name;
 use super::{Desk, Done, Refused};
+use crate::audit::{self, Facts};
 
 /// A page at a time, where all must be counted.
 const PAGE: usize = 2_000;
@@ -35,6 +36,8 @@ impl Desk {
         let mut tenant = TenantRecord::new(TenantId::default(), &body.name, self.clock.now(), by.clone());
         tenant.weight = body.weight.unwrap_or(tenant.weight);
         (tenant.quotas, tenant.private_network) = (body.quotas.into(), body.private_network);
+        audit::named("name", &body.name);
+        audit::after(facts(&tenant));
         self.put_tenant(tenant, by).await?;
         self.show_tenant(&body.name).await
     }
@@ -42,6 +45,7 @@ impl Desk {
     pub(crate) async fn change_tenant(&self, name: &str, body: TenantChangeBody, by: Actor) -> Done<TenantView> {
         let mut tenant = self.tenant_named(name)?;
         self.still_open(&tenant)?;
+        audit::before(facts(&tenant));
         if let Some(name) = &body.name {
             check_name(name, "name")?;
             tenant.name.clone_from(name);
@@ -52,6 +56,7 @@ impl Desk {
         tenant.quotas = body.quotas.map_or(tenant.quotas, Into::into);
         tenant.private_network = body.private_network.unwrap_or(tenant.private_network);
         let name = tenant.name.clone();
+        audit::after(facts(&tenant));
         self.put_tenant(tenant, by).await?;
         self.show_tenant(&name).await
     }
@@ -111,6 +116,13 @@ impl Desk {
         );
         Err(Problem::new(Code::JobsQuota, detail).into())
     }
+}
+
+pub(super) fn facts(tenant: &TenantRecord) -> Facts {
+    let quotas = tenant.quotas;
+    let facts = Facts::new().put("name", &tenant.name).put("weight", tenant.weight).put("jobs", quotas.jobs);
+    let facts = facts.put("running", quotas.running).put("per_second", quotas.per_second);
+    facts.put("private_network", tenant.private_network)
 }
 
 pub(super) fn no_tenant(name: &str) -> Refused {

@@ -12,6 +12,7 @@ use wire::{Code, Fault, Problem};
 use super::grants::permissions;
 use super::people::{known_name, no_such};
 use super::{Desk, Done};
+use crate::audit::{self, Facts};
 use crate::doorman::{Credential, Principal};
 use crate::secret;
 
@@ -99,19 +100,34 @@ impl Desk {
             expires_at,
             revoked_at: None,
         };
+        let facts = self.token_facts(&token);
         let id = self.access.run(move |access| access.put_token(&token)).await?;
+        audit::after(facts.put("id", id));
         Ok(TokenCreatedView { id, name: body.name, token: text, expires_at: expires_at.map(Into::into) })
     }
 
     pub(crate) async fn revoke_token(&self, of: &str, id: i64) -> Done<()> {
         let (now, of) = (self.clock.now(), of.to_owned());
         let revoked = self.access.run(move |access| {
-            let theirs = access.tokens()?.into_iter().any(|token| token.id == id && token.user == of);
-            if theirs { access.revoke_token(id, now) } else { Ok(false) }
+            let theirs = access.tokens()?.into_iter().find(|token| token.id == id && token.user == of);
+            let revoked = theirs.is_some() && access.revoke_token(id, now)?;
+            Ok(theirs.filter(|_| revoked))
         });
         let revoked = revoked.await;
         self.doorman.forget_all();
-        if revoked? { Ok(()) } else { Err(Problem::new(Code::NoSuchToken, format!("there is no token {id}")).into()) }
+        revoked.iter().flatten().for_each(|token| audit::before(self.token_facts(token)));
+        if revoked?.is_some() {
+            Ok(())
+        } else {
+            Err(Problem::new(Code::NoSuchToken, format!("there is no token {id}")).into())
+        }
+    }
+
+    /// Whatever it is known by, but not what opens doors.
+    fn token_facts(&self, token: &Token) -> Facts {
+        let (scope, tenant) = (token.scope.map(store::people::words), token.tenant.map(|id| self.tenant_name(id)));
+        let facts = Facts::new().put("of", &token.user).put("name", &token.name).put("scope", scope.as_ref());
+        facts.put("tenant", tenant).put("expires_at", token.expires_at)
     }
 
     /// What a tenant is called where people see it.

@@ -10,6 +10,7 @@ use wire::job::check::folder_fault;
 use wire::{Code, Fault, JobBody, Problem};
 
 use super::{Desk, Done, Refused, Sight, jobs};
+use crate::audit::{self, Facts};
 use crate::levels::{lies_in, nearest};
 
 /// Of one tenant.
@@ -79,8 +80,9 @@ impl Desk {
         }
         let tenant = spot.tenant;
         let there = self.read(move |reads, by| reads.variables(tenant, None, by)).await?;
-        let is_new = !there.iter().any(|v| (v.tenant, &v.folder, &v.name) == (tenant, &spot.folder, &name));
-        if is_new && there.len() >= VARIABLES_MAX {
+        let before = there.iter().find(|v| (v.tenant, &v.folder, &v.name) == (tenant, &spot.folder, &name));
+        before.into_iter().for_each(|before| audit::before(facts(before)));
+        if before.is_none() && there.len() >= VARIABLES_MAX {
             let told = format!("there are {VARIABLES_MAX} variables already");
             return Err(Fault::new(Code::OverSize, "name", told).alone().into());
         }
@@ -89,6 +91,7 @@ impl Desk {
         let variable = Variable { tenant, folder, name, value: value.value, changed_at, changed_by: by.0 };
         let kept = variable.clone();
         self.access.run(move |access| access.put_variable(&kept)).await?;
+        audit::after(facts(&variable));
         Ok(view(variable))
     }
 
@@ -98,6 +101,10 @@ impl Desk {
         if name_fault(&name).is_some() {
             return Err(Problem::new(Code::NoSuchVariable, told).into());
         }
+        let (tenant, wanted) = (spot.tenant, name.clone());
+        let there = self.read(move |reads, by| reads.variables(tenant, Some(&[wanted]), by)).await?;
+        let before = there.iter().find(|v| (v.tenant, &v.folder) == (tenant, &spot.folder));
+        before.into_iter().for_each(|before| audit::before(facts(before)));
         let gone = self.access.run(move |access| access.remove_variable(spot.tenant, &spot.folder, &name)).await?;
         if gone { Ok(()) } else { Err(Problem::new(Code::NoSuchVariable, told).into()) }
     }
@@ -139,6 +146,16 @@ fn effective(all: &[Variable], body: &JobBody) -> Vec<EffectiveView> {
 
 pub(super) fn uses(body: &JobBody) -> Option<Uses> {
     body.to_parts(|_| Some(model::JobId(0))).ok()?.task.uses
+}
+
+/// A variable is no secret: what it was and is may be told.
+fn facts(variable: &Variable) -> Facts {
+    let level = match (variable.tenant, variable.folder.as_str()) {
+        (PLATFORM, _) => "platform",
+        (_, "") => "tenant",
+        (_, folder) => folder,
+    };
+    Facts::new().put("level", level).put("value", &variable.value)
 }
 
 fn view(variable: Variable) -> VariableView {

@@ -42,6 +42,8 @@ impl Applying<'_> {
             "delete from pool where tenant = $1",
             "delete from executor_token where tenant = $1",
             "delete from join_token where tenant = $1",
+            "delete from variable where tenant = $1",
+            "delete from secret where tenant = $1",
             "delete from resource r where tenant = $1 and not exists (select 1 from ticket t
                 where t.tenant = r.tenant and t.kind = r.kind and t.name = r.name)",
         ] {

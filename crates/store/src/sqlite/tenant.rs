@@ -33,7 +33,7 @@ impl Applying<'_> {
 
     /// Its limits and what is counted for it go with it; what its jobs did is history.
     pub(super) fn tenant_removed(&self, id: TenantId) -> Result<(), Fault> {
-        for of_tenant in ["pool", "executor_token", "join_token"] {
+        for of_tenant in ["pool", "executor_token", "join_token", "variable", "secret"] {
             self.conn.prepare_cached(&format!("delete from {of_tenant} where tenant = ?1"))?.execute([id.0])?;
         }
         let idle = "delete from resource where tenant = ?1 and not exists (select 1 from ticket t

@@ -7,6 +7,7 @@ use axum::extract::{ConnectInfo, Query, Request, State};
 use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
 use axum::response::{Html, IntoResponse, Response};
 use serde::Deserialize;
+use wire::peer::CALLER;
 use wire::{Code, Problem};
 
 use super::super::cookie::{self, From};
@@ -56,7 +57,10 @@ pub(crate) async fn callback(
     };
     let browser = cookie::read(headers, cookie::AWAY, seen.secure);
     let from = visitor(&seen, headers);
-    let (session, back) = desk.back_from_provider(code, &state, browser, from).await?;
+    let back = desk.back_from_provider(code, &state, browser, from).await;
+    let caller = headers.get(CALLER).and_then(|caller| caller.to_str().ok()).and_then(|caller| caller.parse().ok());
+    desk.audit.came_back(back.as_ref().map(|(session, _)| session.user.as_str()), caller).await;
+    let (session, back) = back?;
     let session = cookie::write(cookie::SESSION, &session.token, seconds(SESSION_LIFE), From::OurPages, seen.secure);
     let mut answer = onward(&back).into_response();
     answer.headers_mut().append(header::SET_COOKIE, session);
