@@ -164,7 +164,7 @@ async fn settle(desk: &Desk, scope: Scope, callbacks: Vec<Callback>, from: Optio
         return Ok(());
     }
     let now = desk.clock.now();
-    desk.executors.told(&callbacks.iter().map(|callback| AttemptId(callback.log_id)).collect::<Vec<_>>());
+    desk.executors.told(&scope, &callbacks.iter().map(|callback| AttemptId(callback.log_id)).collect::<Vec<_>>());
     let reports = callbacks.into_iter().map(|callback| report(callback, now)).collect();
     let asked = desk.shards.ask(Actor::system(), Command::Callback { scope, reports }).await;
     match asked.map_err(|error| error.to_string())? {

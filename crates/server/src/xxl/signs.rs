@@ -3,7 +3,7 @@
 use std::collections::{BTreeSet, HashSet};
 use std::sync::Arc;
 
-use engine::{Input, Inspected};
+use engine::{Input, Inspected, Scope};
 use model::{AttemptId, Report, ReportKind, ShardId, Span, Verdict};
 use wire::xxl::{JobQuestion, LogQuestion};
 
@@ -19,10 +19,11 @@ use super::switch::Executors;
 const JOBS_MAX: usize = 32;
 
 impl Executors {
-    /// Results came: who said that it had nothing of these runs is known for it.
-    pub(super) fn told(&self, attempts: &[AttemptId]) {
+    /// Results came: who said that it had nothing of these runs is known for it. A stranger's word is about nobody else.
+    pub(super) fn told(&self, scope: &Scope, attempts: &[AttemptId]) {
         let (now, guard) = (self.0.clock.now(), Span::from(self.0.pace.guard));
-        for line in self.lines().into_iter().filter(|line| !line.doubts_nothing()) {
+        let speaks_for = |line: &Line| self.record(line.id).is_some_and(|record| scope.covers(&record));
+        for line in self.lines().into_iter().filter(|line| !line.doubts_nothing() && speaks_for(line)) {
             attempts.iter().for_each(|attempt| line.told(*attempt, now, guard));
         }
     }
