@@ -28,6 +28,9 @@ pub(crate) struct Product {
     runtime: Runtime,
 }
 
+/// Floors speak no TLS, and what is measured is beside them.
+const LIKE_FLOORS: &str = "--agent-plain";
+
 impl Product {
     /// A fresh installation with its local agent online.
     pub(crate) fn up(duly: &Path, dir: &Path, slots: u32) -> anyhow::Result<Product> {
@@ -37,7 +40,7 @@ impl Product {
 
     /// The same on a data directory that is there.
     pub(crate) fn up_again(duly: &Path, dir: &Path, token: String, slots: u32) -> anyhow::Result<Product> {
-        let server = spawn(duly, dir, &["up", "--slots", &slots.to_string()])?;
+        let server = spawn(duly, dir, &["up", "--slots", &slots.to_string(), LIKE_FLOORS])?;
         let mut product = Product::meet(server, dir.join("data"), token)?;
         measure::wait_for("the local agent", Duration::from_secs(30), || {
             let agents = product.call(|client| async move { client.agents().await })?;
@@ -51,7 +54,7 @@ impl Product {
 
     /// A server alone on a data directory that is there.
     pub(crate) fn server(duly: &Path, dir: &Path, token: String) -> anyhow::Result<Product> {
-        let server = spawn(duly, dir, &["server"])?;
+        let server = spawn(duly, dir, &["server", LIKE_FLOORS])?;
         Product::meet(server, dir.join("data"), token)
     }
 
@@ -64,7 +67,7 @@ impl Product {
         told: &[&str],
     ) -> anyhow::Result<Product> {
         let listen = url.trim_start_matches("http://");
-        let server = spawn(duly, dir, &[&["server", "--listen", listen], told].concat())?;
+        let server = spawn(duly, dir, &[&["server", "--listen", listen, LIKE_FLOORS], told].concat())?;
         Product::meet(server, dir.join("data"), token)
     }
 

@@ -35,9 +35,9 @@ class Node(Duly):
     def start(self, *more, wait: bool = True, wrap: list | None = None, env: dict | None = None):
         self.starts += 1
         log = open(self.root / f"server-{self.starts}.log", "wb")
-        inside, tls = (self.place.inside, ["--agent-tls"]) if self.place else ([], [])
+        inside = self.place.inside if self.place else []
         command = [*inside, *(wrap or []), self.bin, "server", "--data", str(self.data), "--name", self.name,
-                   "--listen", f"{self.host}:{self.port}", "--agent-listen", f"{self.host}:{self.agent_port}", *tls,
+                   "--listen", f"{self.host}:{self.port}", "--agent-listen", f"{self.host}:{self.agent_port}", "--agent-tls",
                    "--peer-listen", f"{self.host}:{self.peer_port}", *self.addresses, *map(str, more)]
         self.server = subprocess.Popen(command, stdout=log, stderr=subprocess.STDOUT, env={**self.env, **(env or {})},
                                        start_new_session=True)
@@ -47,7 +47,7 @@ class Node(Duly):
 
     @property
     def agent_endpoint(self) -> str:
-        return f"{'https' if self.place else 'http'}://{self.agent_address or f'{self.host}:{self.agent_port}'}"
+        return f"https://{self.agent_address or f'{self.host}:{self.agent_port}'}"
 
     def send(self, what: signal.Signals):
         self.paused = what == signal.SIGSTOP or (self.paused and what != signal.SIGCONT)

@@ -1,6 +1,8 @@
 """Agents from elsewhere: over TLS, to a server that proves who it is."""
 
 import re
+import shutil
+import subprocess
 
 import pytest
 
@@ -21,7 +23,7 @@ def started(root, host: str) -> Duly:
     root.mkdir(exist_ok=True)
     one = Duly(root).setup()
     one.agent_port = free_port()
-    return one.up("--agent-listen", f"0.0.0.0:{one.agent_port}", "--agent-address", host, "--agent-tls")
+    return one.up("--agent-listen", f"0.0.0.0:{one.agent_port}", "--agent-address", host)
 
 
 @pytest.fixture(scope="module")
@@ -97,5 +99,36 @@ def test_a_server_of_another_authority_is_refused(secure, host, tmp_path):
 
 def test_without_tls_the_port_is_for_this_machine(fresh, host):
     fresh.setup()
-    done = fresh.run("server", "--data", fresh.data, "--agent-listen", f"{host}:{free_port()}", timeout=30)
-    assert done.returncode == 1 and "--agent-tls" in done.stderr, done.stderr
+    done = fresh.run("server", "--data", fresh.data, "--agent-listen", f"{host}:{free_port()}", "--agent-plain", timeout=30)
+    assert done.returncode == 1 and "--agent-plain" in done.stderr, done.stderr
+
+
+@pytest.mark.skipif(not shutil.which("openssl"), reason="this machine has no openssl to make certificates with")
+def test_a_company_may_bring_its_own_certificate(tmp_path, host):
+    def openssl(*words):
+        subprocess.run(["openssl", *map(str, words)], check=True, capture_output=True, cwd=tmp_path)
+
+    openssl("req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-keyout", "ca.key", "-out", "ca.pem",
+            "-days", 2, "-subj", "/CN=Company", "-addext", "basicConstraints=critical,CA:TRUE")
+    openssl("req", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-keyout", "duly.key", "-out", "duly.csr", "-subj", "/CN=duly")
+    (tmp_path / "names").write_text(f"subjectAltName=IP:{host}\n")
+    openssl("x509", "-req", "-in", "duly.csr", "-CA", "ca.pem", "-CAkey", "ca.key", "-CAcreateserial", "-days", 1, "-extfile", "names", "-out", "duly.pem")
+    own = ["--agent-cert", tmp_path / "duly.pem", "--agent-key", tmp_path / "duly.key", "--agent-ca", tmp_path / "ca.pem"]
+
+    one = Duly(tmp_path).setup()
+    one.agent_port = free_port()
+    # For another name it is refused at the start, with what is wrong.
+    wrong = one.run("server", "--data", one.data, "--agent-address", "other.example", *own, timeout=30)
+    assert wrong.returncode == 1 and "E0986" in wrong.stderr and "is not for other.example" in wrong.stderr, wrong.stderr
+    one.up("--agent-listen", f"0.0.0.0:{one.agent_port}", "--agent-address", host, *own)
+    try:
+        eventually(one.agent_online, "the local agent is online, over TLS as well")
+        agent = one.join_agent("told", server=endpoint(one, host))
+        eventually(lambda: one.online("told"), "a token is enough")
+        agent.kill()
+        (one.root / "join-trusting").write_text(one.json("join-token")["token"].split("@")[0])
+        agent = one.join_agent("trusting", "--ca", tmp_path / "ca.pem", server=endpoint(one, host))
+        eventually(lambda: one.online("trusting"), "so is the authority")
+        agent.kill()
+    finally:
+        one.stop()

@@ -158,8 +158,8 @@ def test_until_set_up_it_listens_on_loopback_and_the_link_works_once(not_set_up)
     assert listens_on(duly) == {"00000000"}
 
 
-def test_the_agent_port_does_not_open(fresh):
-    done = fresh.run("up", "--data", fresh.data, "--agent-listen", "0.0.0.0:0", "--listen", "127.0.0.1:0", timeout=30)
+def test_the_agent_port_does_not_open_without_tls(fresh):
+    done = fresh.run("up", "--data", fresh.data, "--agent-listen", "0.0.0.0:0", "--agent-plain", "--listen", "127.0.0.1:0", timeout=30)
     assert done.returncode == 1 and "loopback" in done.stderr
 
 

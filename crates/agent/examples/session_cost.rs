@@ -23,7 +23,7 @@ fn main() {
     let welcome = Welcome { protocol: 1, now: 0, beat_every_ms: 1_000, ..Welcome::default() };
     session.on_down(server, now, Down { body: Some(down::Body::Welcome(welcome)) }, &mut acts);
     let body = br#"{"kind":"noop"}"#.to_vec().into();
-    let task = Task { version: 1, job: 1, job_name: "job".into(), body };
+    let task = Task { version: 1, job: 1, job_name: "job".into(), body, ..Task::default() };
     session.on_down(server, now, Down { body: Some(down::Body::Task(task)) }, &mut acts);
     acts.clear();
 

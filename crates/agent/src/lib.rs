@@ -2,6 +2,7 @@
 //! Never decides what is due, and never forgets a result before it is acknowledged.
 
 pub mod data;
+pub mod policy;
 pub mod process;
 mod runners;
 pub mod runtime;

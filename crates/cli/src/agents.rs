@@ -1,8 +1,12 @@
 //! `duly agents …`, `duly pool …`, `duly join-token`, `duly limit …`
 
+use std::collections::BTreeMap;
+
 use clap::{Args, Subcommand};
 use wire::Length;
-use wire::api::{AgentKindWord, AgentStateWord, AgentView, JoinTokenBody, LimitBody, PoolBody, SharingBody};
+use wire::api::{
+    AgentKindWord, AgentPolicy, AgentStateWord, AgentView, JoinTokenBody, LimitBody, PoolBody, SharingBody,
+};
 
 use crate::Session;
 use crate::failure::{Done, Failure, NOT_FOUND};
@@ -31,6 +35,13 @@ pub enum AgentsCommand {
         /// These, separated by commas.
         #[arg(long, value_delimiter = ',')]
         tenants: Vec<String>,
+    },
+    /// Cut an agent off at once, whatever it runs: its identity is worth nothing any more.
+    Revoke {
+        agent: String,
+        /// Do not ask.
+        #[arg(short, long)]
+        yes: bool,
     },
     /// Forget an agent; it must join anew to come back.
     Remove {
@@ -143,6 +154,16 @@ impl Session<'_> {
                     (false, true) => format!("{} takes runs of its own tenant only.\n", view.name),
                     (false, false) => format!("{} takes runs of {} too.\n", view.name, body.tenants.join(", ")),
                 });
+                Ok(())
+            }
+            AgentsCommand::Revoke { agent, yes } => {
+                let id = self.find(&agent).await?;
+                let asked = format!("Cut agent {agent} off? What it runs now will count as lost.");
+                if self.out.consent(&asked, yes)? {
+                    self.client.revoke_agent(id).await?;
+                    self.out.done(&format!("Revoked {agent}."));
+                    self.out.note("What it ran is held as uncertain, and counts as lost in its time: `duly why ID`.");
+                }
                 Ok(())
             }
             AgentsCommand::Remove { agent, yes } => {
@@ -300,6 +321,28 @@ fn shown(agent: &AgentView, out: &Out) -> String {
         ("version", agent.version.clone()),
         ("joined", out.time(Some(agent.joined_at))),
         ("seen", out.time(agent.seen_at)),
+    ]) + &agent.policy.as_ref().map(policy).unwrap_or_default()
+}
+
+/// What its machine lets tasks do.
+fn policy(policy: &AgentPolicy) -> String {
+    let list = |list: &Option<Vec<String>>, any: &str| list.as_ref().map_or(any.to_string(), |list| list.join(", "));
+    let of = |map: &BTreeMap<String, String>, what: &str| {
+        map.iter().map(|(name, user)| format!("{user} {what} {name}")).collect::<Vec<_>>()
+    };
+    let mut run_as = vec![policy.run_as.clone().unwrap_or("the agent's own user".into())];
+    run_as.extend(of(&policy.run_as_in_pools, "in pool"));
+    run_as.extend(of(&policy.run_as_of_tenants, "for tenant"));
+    run_as.extend(policy.users.iter().map(|user| format!("{user} where a job says so")));
+    facts(&[
+        ("policy", policy.file.clone().unwrap_or("none".into())),
+        ("runs", policy.tasks.join(", ")),
+        ("run as", run_as.join(", ")),
+        ("starts in", list(&policy.directories, "any directory")),
+        ("programs", list(&policy.programs, "any")),
+        ("env set", list(&policy.env_set, "any that loads no code")),
+        ("env passed", list(&policy.env_pass, "any that loads no code")),
+        ("private nets", if policy.private_networks { "called, if the tenant may" } else { "not called" }.into()),
     ])
 }
 

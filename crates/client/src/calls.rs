@@ -167,6 +167,10 @@ impl Client {
         self.call(routes::AGENT_REMOVE, &[&id.to_string()]).send().await.map(drop)
     }
 
+    pub async fn revoke_agent(&self, id: i64) -> std::result::Result<(), Error> {
+        self.call(routes::AGENT_REVOKE, &[&id.to_string()]).send().await.map(drop)
+    }
+
     pub async fn join_token(&self, body: &JoinTokenBody) -> Result<JoinTokenView> {
         self.call(routes::JOIN_TOKEN, &[]).keyless().body(body).json().await
     }

@@ -1,9 +1,12 @@
 //! The agent role: an agent in this process, until it is told to stop. Its tasks go on without it.
 
+use std::path::Path;
 use std::process::ExitCode;
 
+use agent::policy::{BadPolicy, Policy};
 use agent::runtime::{AgentConfig, JoinToken, ServerAddress};
 use agent::session::Profile;
+use model::TaskSorts;
 use tokio_util::sync::CancellationToken;
 
 use crate::options::AgentOptions;
@@ -42,17 +45,46 @@ fn config(options: AgentOptions) -> Result<AgentConfig, anyhow::Error> {
         Some(name) => name,
         None => host_name(),
     };
+    let policy = policy(options.policy.as_deref(), &options.data)?;
+    if let Some(warning) = root_warning(&policy) {
+        tracing::warn!("{warning}");
+    }
     let profile = Profile {
         name,
         pools: options.pools,
         labels: options.labels.into_iter().collect(),
         slots: options.slots,
         version: env!("CARGO_PKG_VERSION").into(),
+        tasks: match policy.tasks {
+            TaskSorts::ALL => Vec::new(),
+            some => some.iter().map(|sort| sort.key().to_string()).collect(),
+        },
+        policy: serde_json::to_string(&policy.view()).expect("a policy is plain data"),
     };
     let mut config = AgentConfig::new(options.data, seeds, profile);
+    config.policy = policy;
+    config.ca = options.ca;
     config.cgroups = options.cgroup;
     config.token = options.join_token_file.map(JoinToken::Written);
     Ok(config)
+}
+
+/// What a machine lets tasks do: in the file that is named, or beside what its agent keeps.
+pub(crate) fn policy(named: Option<&Path>, data: &Path) -> Result<Policy, BadPolicy> {
+    match named {
+        Some(file) => agent::policy::read(file, true),
+        None => agent::policy::read(&data.join("agent.toml"), false),
+    }
+}
+
+/// Whoever runs everything as root should know.
+pub(crate) fn root_warning(policy: &Policy) -> Option<String> {
+    let is_root = nix::unistd::geteuid().is_root();
+    (is_root && policy.users.run_as.is_none()).then(|| {
+        "tasks run as root, because the agent does; give it another user, or name one with run_as in its policy file \
+         (docs/agents.md, What an agent lets tasks do)"
+            .to_string()
+    })
 }
 
 fn host_name() -> String {

@@ -5,7 +5,8 @@ use std::path::PathBuf;
 
 use agent::runtime::Cgroups;
 use clap::{Args, Parser, Subcommand};
-use server::StorePlace;
+use model::egress::Net;
+use server::{PrivateNetworks, StorePlace};
 
 /// Runs jobs when they are due: exactly one instance per planned time, on the right machine, with a record of why.
 #[derive(Parser)]
@@ -48,15 +49,28 @@ pub(crate) struct ServerOptions {
     /// Where people and programs come in; loopback only until set-up is done.
     #[arg(long, env = "DULY_LISTEN", default_value = "127.0.0.1:7070")]
     pub listen: SocketAddr,
-    /// Where agents dial in; loopback only without --agent-tls. Port 0 takes a free one.
+    /// Where agents dial in; loopback only with --agent-plain. Port 0 takes a free one.
     #[arg(long, default_value = "127.0.0.1:0")]
     pub agent_listen: SocketAddr,
     /// The host (or host:port) by which agents elsewhere reach it, if that is not the address it listens on.
     #[arg(long, value_name = "HOST")]
     pub agent_address: Option<String>,
-    /// Speak TLS with agents. Certificates are made by the server; join tokens carry what agents know it by.
-    #[arg(long)]
+    /// Speak no TLS with agents; then they can only be on this machine. Otherwise certificates are made by the server, and
+    /// join tokens carry what agents know it by.
+    #[arg(long, conflicts_with_all = ["agent_tls", "agent_cert"])]
+    pub agent_plain: bool,
+    /// Once switched on what is the default now.
+    #[arg(long, hide = true)]
     pub agent_tls: bool,
+    /// A certificate of your own for the agents' port (PEM), followed by those between it and its authority.
+    #[arg(long, value_name = "FILE", requires = "agent_key", requires = "agent_ca")]
+    pub agent_cert: Option<PathBuf>,
+    /// Its key (PEM).
+    #[arg(long, value_name = "FILE", requires = "agent_cert")]
+    pub agent_key: Option<PathBuf>,
+    /// The authority that signed it (PEM); agents are told it when they join.
+    #[arg(long, value_name = "FILE", requires = "agent_cert")]
+    pub agent_ca: Option<PathBuf>,
     /// What this server is called among others; this machine's name if absent.
     #[arg(long, env = "DULY_NAME", help_heading = "Cluster (store in PostgreSQL)")]
     pub name: Option<String>,
@@ -100,6 +114,8 @@ pub(crate) struct ServerOptions {
     pub trusted_proxies: Vec<String>,
     #[command(flatten)]
     pub xxl: XxlOptions,
+    #[command(flatten)]
+    pub egress: EgressOptions,
     /// A file of settings (TOML); what is given here as well counts more.
     #[arg(long, env = "DULY_CONFIG")]
     pub config: Option<PathBuf>,
@@ -128,6 +144,21 @@ pub(crate) struct XxlOptions {
     pub xxl_prefix: Option<String>,
 }
 
+/// Where HTTP tasks and executors may lead.
+#[derive(Args)]
+pub(crate) struct EgressOptions {
+    /// Which tenants' tasks and executors may be in private networks and on loopback: tenant (as each tenant says), all, none.
+    #[arg(long, env = "DULY_PRIVATE_NETWORKS", help_heading = "Egress")]
+    pub private_networks: Option<PrivateNetworks>,
+    /// An address or network executors may be at whatever else is said, like 169.254.7.1 or 127.0.0.1:7070; may be given
+    /// again.
+    #[arg(long = "executor-allow", value_name = "NETWORK", help_heading = "Egress")]
+    pub allow: Vec<Net>,
+    /// One that is never called; may be given again.
+    #[arg(long = "executor-deny", value_name = "NETWORK", help_heading = "Egress")]
+    pub deny: Vec<Net>,
+}
+
 #[derive(Args)]
 pub(crate) struct UpOptions {
     #[command(flatten)]
@@ -135,6 +166,9 @@ pub(crate) struct UpOptions {
     /// Tasks the local agent runs at once.
     #[arg(long, default_value_t = 64)]
     pub slots: u32,
+    /// What the local agent lets tasks do (TOML); agent.toml in its data directory if there is one.
+    #[arg(long, env = "DULY_AGENT_POLICY", value_name = "FILE")]
+    pub agent_policy: Option<PathBuf>,
     /// Where each task of the local agent gets a cgroup v2 of its own: auto, off, or a delegated directory.
     #[arg(long, env = "DULY_CGROUP", default_value = "auto")]
     pub cgroup: String,
@@ -161,6 +195,9 @@ pub(crate) struct AgentOptions {
     /// A file holding a one-time token from `duly join-token`; used if the agent has no identity the server knows.
     #[arg(long)]
     pub join_token_file: Option<PathBuf>,
+    /// Who vouches for the servers (PEM), instead of whom the join token names.
+    #[arg(long, env = "DULY_AGENT_CA", value_name = "FILE")]
+    pub ca: Option<PathBuf>,
     /// The agent's name; this machine's if absent.
     #[arg(long)]
     pub name: Option<String>,
@@ -173,6 +210,9 @@ pub(crate) struct AgentOptions {
     /// Labels it carries, as key=value.
     #[arg(long = "label", value_parser = label)]
     pub labels: Vec<(String, String)>,
+    /// What this machine lets tasks do (TOML); agent.toml in the data directory if there is one.
+    #[arg(long, env = "DULY_AGENT_POLICY", value_name = "FILE")]
+    pub policy: Option<PathBuf>,
     /// Where each task gets a cgroup v2 of its own: auto, off, or a delegated directory.
     #[arg(long, env = "DULY_CGROUP", default_value = "auto")]
     pub cgroup: Cgroups,

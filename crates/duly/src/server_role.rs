@@ -2,25 +2,32 @@
 
 use std::io::Write;
 use std::os::unix::fs::OpenOptionsExt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::Duration;
 
-use server::{LocalAgent, SecretKeys, ServerConfig};
+use server::{LocalAgent, OwnCertificate, SecretKeys, ServerConfig};
 use tokio_util::sync::CancellationToken;
 
 use cli::remembered::Remembered;
 
+use crate::agent_role;
 use crate::options::{RestoreOptions, ServerOptions, SetupOptions, UpOptions};
 use crate::settings;
 
 pub(crate) fn up(options: UpOptions) -> ExitCode {
     let local = local_agent(&options);
-    serve(options.server, local)
+    let warning = local.as_ref().ok().and_then(Option::as_ref).map(|local| {
+        agent_role::policy(options.agent_policy.as_deref(), &local.data).map(|policy| agent_role::root_warning(&policy))
+    });
+    match warning.transpose() {
+        Ok(warning) => serve(options.server, local, warning.flatten()),
+        Err(bad) => report(Err(bad.into())),
+    }
 }
 
 pub(crate) fn server(options: ServerOptions) -> ExitCode {
-    serve(options, Ok(None))
+    serve(options, Ok(None), None)
 }
 
 fn local_agent(options: &UpOptions) -> std::io::Result<Option<LocalAgent>> {
@@ -29,7 +36,7 @@ fn local_agent(options: &UpOptions) -> std::io::Result<Option<LocalAgent>> {
     let data = server_data.join("agent");
     let token_file = data.join("join-token");
     let text = |path: &Path| path.display().to_string();
-    let args = vec![
+    let mut args = vec![
         "agent".into(),
         "--data".into(),
         text(&data),
@@ -44,16 +51,23 @@ fn local_agent(options: &UpOptions) -> std::io::Result<Option<LocalAgent>> {
         "--log".into(),
         options.server.log.clone(),
     ];
+    if let Some(policy) = &options.agent_policy {
+        args.extend(["--policy".into(), text(&std::path::absolute(policy)?)]);
+    }
     Ok(Some(LocalAgent { program, args, lock_file: data.join("lock"), token_file, data }))
 }
 
-fn serve(options: ServerOptions, local_agent: std::io::Result<Option<LocalAgent>>) -> ExitCode {
+fn serve(
+    options: ServerOptions,
+    local_agent: std::io::Result<Option<LocalAgent>>,
+    warning: Option<String>,
+) -> ExitCode {
     start_log(&options.log);
     // One TLS stack for executors that are called over it: rustls with ring.
     let _ = rustls::crypto::ring::default_provider().install_default();
     let result = runtime().and_then(|runtime| {
         let config = config(options, local_agent?)?;
-        runtime.block_on(run(config)).map_err(|error| error.into())
+        runtime.block_on(run(config, warning)).map_err(|error| error.into())
     });
     report(result)
 }
@@ -66,6 +80,7 @@ fn config(options: ServerOptions, local_agent: Option<LocalAgent>) -> Result<Ser
     let proxies: Vec<String> = [options.trusted_proxies, settings.trusted_proxies].concat();
     let trusted =
         proxies.iter().map(|text| text.parse().map_err(|why: String| anyhow::anyhow!("trusted_proxies: {why}")));
+    let egress = settings::egress(options.egress, settings.egress)?;
     Ok(ServerConfig {
         public_url: options.public_url.or(settings.public_url),
         trusted_proxies: trusted.collect::<Result<_, _>>()?,
@@ -73,7 +88,8 @@ fn config(options: ServerOptions, local_agent: Option<LocalAgent>) -> Result<Ser
         listen: options.listen,
         agent_listen: options.agent_listen,
         agent_address: options.agent_address,
-        agent_tls: options.agent_tls,
+        agent_tls: !options.agent_plain,
+        agent_certificate: own_certificate(options.agent_cert, options.agent_key, options.agent_ca),
         name: options.name,
         peer_listen: options.peer_listen,
         peer_address: options.peer_address,
@@ -88,6 +104,7 @@ fn config(options: ServerOptions, local_agent: Option<LocalAgent>) -> Result<Ser
         secret_keys,
         xxl_tokens,
         xxl_prefix,
+        egress,
         xxl_pace: server::Pace::from_env(),
         ..ServerConfig::new(options.data)
     })
@@ -105,12 +122,20 @@ fn secret_keys(file: Option<&Path>, given: Option<String>) -> Result<SecretKeys,
     })
 }
 
-async fn run(config: ServerConfig) -> Result<(), server::ServerError> {
+fn own_certificate(
+    certificate: Option<PathBuf>,
+    key: Option<PathBuf>,
+    authority: Option<PathBuf>,
+) -> Option<OwnCertificate> {
+    Some(OwnCertificate { certificate: certificate?, key: key?, authority: authority? })
+}
+
+async fn run(config: ServerConfig, warning: Option<String>) -> Result<(), server::ServerError> {
     let stop = CancellationToken::new();
     let open_to_all = config.xxl_tokens.warning();
     let running = server::start(config, stop.clone()).await?;
     println!("duly is serving at {}", running.url);
-    if let Some(warning) = open_to_all {
+    for warning in open_to_all.map(str::to_string).into_iter().chain(warning) {
         println!("\nWARNING: {warning}\n");
     }
     if let Some(token) = running.app.setup.take_token() {

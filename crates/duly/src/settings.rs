@@ -4,11 +4,12 @@
 use std::path::{Path, PathBuf};
 
 use anyhow::Context;
+use model::egress::{BadNet, Net};
 use serde::Deserialize;
-use server::TokenRules;
 use server::oidc::{Mapping, OidcConfig};
+use server::{EgressRules, PrivateNetworks, TokenRules};
 
-use crate::options::XxlOptions;
+use crate::options::{EgressOptions, XxlOptions};
 
 #[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -22,6 +23,8 @@ pub(crate) struct Settings {
     pub trusted_proxies: Vec<String>,
     /// Kept as it is until it is looked at: a fault in it must not keep the server from starting.
     pub oidc: Option<toml::Table>,
+    #[serde(default)]
+    pub egress: EgressSettings,
 }
 
 /// The identity provider, as it is written down.
@@ -92,6 +95,16 @@ pub(crate) fn oidc(table: Option<toml::Table>) -> Option<Result<OidcConfig, Stri
 
 #[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
+pub(crate) struct EgressSettings {
+    pub private_networks: Option<String>,
+    #[serde(default)]
+    pub executor_allow: Vec<String>,
+    #[serde(default)]
+    pub executor_deny: Vec<String>,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub(crate) struct XxlSettings {
     pub token: Option<String>,
     pub token_file: Option<PathBuf>,
@@ -107,6 +120,27 @@ pub(crate) fn read(file: Option<&Path>) -> Result<Settings, anyhow::Error> {
     let text =
         std::fs::read_to_string(file).with_context(|| format!("cannot read the settings in {}", file.display()))?;
     toml::from_str(&text).with_context(|| format!("the settings in {} have a fault", file.display()))
+}
+
+/// Where executors may be, and who may call private networks.
+pub(crate) fn egress(options: EgressOptions, settings: EgressSettings) -> Result<EgressRules, anyhow::Error> {
+    let told = |key: &'static str| move |why: String| anyhow::anyhow!("egress.{key} in the settings: {why}");
+    let nets = |given: Vec<Net>, texts: Vec<String>, key| -> Result<Vec<Net>, anyhow::Error> {
+        if !given.is_empty() {
+            return Ok(given);
+        }
+        texts.iter().map(|text| text.parse().map_err(|bad: BadNet| told(key)(bad.to_string()))).collect()
+    };
+    let private = match (options.private_networks, settings.private_networks) {
+        (Some(private), _) => private,
+        (None, Some(text)) => text.parse().map_err(told("private_networks"))?,
+        (None, None) => PrivateNetworks::default(),
+    };
+    Ok(EgressRules {
+        private,
+        allow: nets(options.allow, settings.executor_allow, "executor_allow")?,
+        deny: nets(options.deny, settings.executor_deny, "executor_deny")?,
+    })
 }
 
 /// What executors must show, and the path they may come by.

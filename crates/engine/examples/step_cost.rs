@@ -85,6 +85,7 @@ impl Bench {
                 seen_at: None,
                 version: String::new(),
                 serves: model::Serves::Own,
+                runs: model::TaskSorts::ALL,
                 kind: model::AgentKind::Agent,
             });
             bench.step(Input::AgentUp { agent, held: Vec::new(), up_since: Timestamp::MIN });

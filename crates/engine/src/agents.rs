@@ -25,6 +25,8 @@ const LEASH_MARGIN: Span = Span::secs(5);
 pub(crate) struct Agent {
     pub record: Arc<AgentRecord>,
     pub connected: bool,
+    /// Its word counts for nothing any more.
+    pub removed: bool,
     pub load: Load,
     /// Instances ordered to it and not ended.
     pub busy: FxHashSet<InstanceId>,
@@ -38,7 +40,7 @@ impl Agent {
     fn new(record: Arc<AgentRecord>) -> Agent {
         let load = Load::default();
         let (busy, of_tenants) = (FxHashSet::default(), BTreeMap::new());
-        Agent { record, connected: false, load, busy, proposed: 0, of_tenants }
+        Agent { record, connected: false, removed: false, load, busy, proposed: 0, of_tenants }
     }
 
     pub(crate) fn take(&mut self, id: InstanceId, tenant: TenantId) {
@@ -137,6 +139,9 @@ impl Shard {
         out: &mut Decisions,
     ) {
         let id = record.id;
+        if self.agents.get(&id).is_some_and(|agent| agent.removed) {
+            return;
+        }
         self.enlist(record);
         self.agents.get_mut(&id).expect("just enlisted").connected = true;
         self.note_agent(NoteKind::AgentOnline(id), now, out);
@@ -227,6 +232,9 @@ impl Shard {
         now: Timestamp,
         out: &mut Decisions,
     ) {
+        if self.agents.get(&agent).is_none_or(|agent| agent.removed) {
+            return;
+        }
         for attempt in attempts {
             let Some(id) = self.attempts.get(&attempt).copied() else { continue };
             let open = &self.open[&id];
@@ -285,14 +293,27 @@ impl Shard {
         }
     }
 
-    pub(crate) fn agent_gone(&mut self, id: AgentId, now: Timestamp, out: &mut Decisions) {
+    pub(crate) fn agent_gone(&mut self, id: AgentId, why: &str, now: Timestamp, out: &mut Decisions) {
         let Some(agent) = self.agents.get_mut(&id) else { return };
         if !std::mem::take(&mut agent.connected) {
             return;
         }
         self.note_agent(NoteKind::AgentSilent(id), now, out);
         for instance in self.busy_on(id) {
-            self.doubt(instance, "its agent is not connected", now);
+            self.doubt(instance, why, now);
+        }
+    }
+
+    /// What it had stays in doubt: nobody is left whose word about it would count.
+    pub(crate) fn agent_removed(&mut self, id: AgentId, now: Timestamp, out: &mut Decisions) {
+        if !self.agents.get(&id).is_some_and(Agent::is_fenced) {
+            return;
+        }
+        self.agent_gone(id, "its agent was removed", now, out);
+        // The first shard is told by a command as well, which takes it out of the store.
+        match self.id {
+            ShardId(0) => self.agents.get_mut(&id).expect("just looked up").removed = true,
+            _ => self.remove_agent(id),
         }
     }
 
@@ -339,6 +360,7 @@ impl Shard {
             if let Some(known) = self.agents.get(&record.id).filter(|known| known.connected && known.is_fenced()) {
                 record.slots = known.record.slots;
                 record.version.clone_from(&known.record.version);
+                record.runs = known.record.runs;
             }
             self.enlist(Arc::new(record));
         }
@@ -357,7 +379,8 @@ impl Shard {
 
 /// Whether both belong to the same lines.
 fn belongs_alike(a: &AgentRecord, b: &AgentRecord) -> bool {
-    let lines = |of: &AgentRecord| (of.tenant, of.serves.clone(), of.name.clone(), of.pools.clone(), listed(of));
+    let lines =
+        |of: &AgentRecord| (of.tenant, of.serves.clone(), of.name.clone(), of.pools.clone(), of.runs, listed(of));
     lines(a) == lines(b) && a.labels == b.labels
 }
 

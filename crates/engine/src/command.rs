@@ -41,7 +41,7 @@ impl Shard {
             Command::RemoveAgent { agent } if !self.agents.contains_key(&agent) => Err(Refusal::NoSuchAgent(agent)),
             Command::RemoveAgent { agent } if self.holds_runs(agent) => Err(Refusal::AgentBusy(agent)),
             Command::RemoveAgent { agent } => {
-                self.agent_gone(agent, now, out);
+                self.agent_gone(agent, "its agent was removed", now, out);
                 self.remove_agent(agent);
                 out.change(Change::AgentRemoved { agent });
                 Ok(Reply::Done)

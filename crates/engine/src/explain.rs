@@ -38,7 +38,7 @@ impl Shard {
             Phase::Asking => Why::Asking { pool: self.queues.pool_of(open.queue).name.clone() },
             Phase::Ordered { agent } => Why::Ordered { agent, at: open.ordered_at.unwrap_or(now) },
             Phase::Running { agent } => Why::Running { agent, since: open.started_at.unwrap_or(now) },
-            Phase::RetryWait { until, why: Again::Redelivery } => Why::Redelivery { at: until },
+            Phase::RetryWait { until, why: Again::Redelivery | Again::Elsewhere } => Why::Redelivery { at: until },
             Phase::RetryWait { until, why: Again::Retry } => {
                 Why::Retry { number: open.retries_used, max: open.rule.rule.retry.times(), at: until }
             }
@@ -73,6 +73,12 @@ impl Shard {
         let name = || pool.name.clone();
         let members = &self.queues.get(open.queue).members;
         if members.is_empty() {
+            if let Some((what, kept_out)) = self.queues.kept_out(open.queue, &self.agents)
+                && !kept_out.is_empty()
+            {
+                let names: Vec<&str> = kept_out.iter().map(|id| self.agents[id].record.name.as_str()).collect();
+                return Why::NoAgentMay { what, agents: names.join(", ") };
+            }
             if let Some(named) = self.queues.named(open.queue) {
                 return Why::NoAgentNamed { name: named.to_string() };
             }

@@ -44,6 +44,10 @@ pub enum Input {
     AgentGone {
         agent: AgentId,
     },
+    /// It was removed: whatever it says from now on, or has said and was not heard yet, counts for nothing.
+    AgentRemoved {
+        agent: AgentId,
+    },
     Report {
         agent: AgentId,
         report: Report,

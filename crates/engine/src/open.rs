@@ -102,6 +102,8 @@ pub(crate) enum Again {
     Retry,
     /// The last one never reached an agent.
     Redelivery,
+    /// Its agent will not run it; another may.
+    Elsewhere,
 }
 
 impl Open {

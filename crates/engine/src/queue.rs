@@ -5,7 +5,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::OnceLock;
 
-use model::{AgentId, AgentKind, InstanceId, JobId, PoolRecord, Route, Rule, Span, Targets, TenantId, Timestamp};
+use model::{
+    AgentId, AgentKind, InstanceId, JobId, PoolRecord, Route, Rule, Span, Targets, TaskSort, TenantId, Timestamp,
+};
 use rustc_hash::FxHashMap;
 
 use crate::agents::Agent;
@@ -24,10 +26,14 @@ struct Key {
     pool: String,
     labels: BTreeMap<String, String>,
     of: Targets,
+    /// What its members must be allowed to run.
+    runs: Option<TaskSort>,
     named: Option<String>,
     pinned: Option<AgentId>,
     /// Set for a job that may have to wait while others of its pool need not.
     own: Option<JobId>,
+    /// Agents that refused what waits here, in order.
+    shunned: Vec<AgentId>,
 }
 
 #[derive(Debug)]
@@ -107,8 +113,17 @@ impl Queues {
         };
         let own = (spreads || rule.limits.per_agent.is_some()).then_some(job);
         let (pool, labels) = (rule.pool.name.clone(), rule.pool.labels.clone());
-        let of = rule.pool.of;
-        self.find_or_make(Key { tenant, pool, labels, of, named, pinned, own }, agents)
+        let (of, runs) = (rule.pool.of, rule.pool.runs);
+        self.find_or_make(Key { tenant, pool, labels, of, runs, named, pinned, own, shunned: Vec::new() }, agents)
+    }
+
+    /// The same line without this agent, which refused what waits there.
+    pub(crate) fn without(&mut self, id: QueueId, agent: AgentId, agents: &BTreeMap<AgentId, Agent>) -> QueueId {
+        let mut key = self.get(id).key.clone();
+        if let Err(at) = key.shunned.binary_search(&agent) {
+            key.shunned.insert(at, agent);
+        }
+        self.find_or_make(key, agents)
     }
 
     fn find_or_make(&mut self, key: Key, agents: &BTreeMap<AgentId, Agent>) -> QueueId {
@@ -179,6 +194,14 @@ impl Queues {
 
     pub(crate) fn labels(&self, id: QueueId) -> &BTreeMap<String, String> {
         &self.get(id).key.labels
+    }
+
+    /// Who would be in the line if no policy kept them from running what waits there.
+    pub(crate) fn kept_out(&self, id: QueueId, agents: &BTreeMap<AgentId, Agent>) -> Option<(TaskSort, Vec<AgentId>)> {
+        let key = &self.get(id).key;
+        let runs = key.runs?;
+        let open = Key { runs: None, ..key.clone() };
+        Some((runs, members(&open, agents)))
     }
 
     pub(crate) fn named(&self, id: QueueId) -> Option<&str> {
@@ -283,7 +306,8 @@ fn members(key: &Key, agents: &BTreeMap<AgentId, Agent>) -> Vec<AgentId> {
             AgentKind::Executor(_) => Targets::Executors,
         };
         let labels = key.labels.iter().all(|(k, v)| record.labels.get(k) == Some(v));
-        record.serves(key.tenant) && record.pools.contains(&key.pool) && labels && sort == key.of
+        let may = key.runs.is_none_or(|sort| record.runs.has(sort)) && !key.shunned.contains(&record.id);
+        record.serves(key.tenant) && record.pools.contains(&key.pool) && labels && sort == key.of && may
     };
     let mut all: Vec<&Agent> = agents.values().filter(belongs).collect();
     // A list somebody wrote is the whole pool, in its order.

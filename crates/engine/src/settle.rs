@@ -6,6 +6,7 @@ use model::{
     Timestamp, Verdict,
 };
 
+use crate::agents::Agent;
 use crate::alarm::Alarm;
 use crate::between::EndOf;
 use crate::change::{Change, Ended, Retried};
@@ -13,6 +14,7 @@ use crate::effect::{Decisions, Effect};
 use crate::jobs::remove_from;
 use crate::open::{Again, Open, Phase};
 use crate::plan::chance;
+use crate::queue::QueueId;
 use crate::shard::Shard;
 
 /// An attempt that provably never started is sent again this often before it counts as failed.
@@ -21,11 +23,16 @@ const REDELIVERIES_MAX: u32 = 5;
 impl Shard {
     pub(crate) fn report(&mut self, agent: AgentId, report: Report, now: Timestamp, out: &mut Decisions) {
         let Report { attempt, seq, kind } = report;
+        // Removed meanwhile, or not known here yet: then it says it again once it is.
+        if self.agents.get(&agent).is_none_or(|agent| agent.removed) {
+            return;
+        }
         // A report that changes nothing is answered too, or it would come for ever.
         out.effect(Effect::Acknowledge { agent, attempt, seq });
         let known = self.attempts.get(&attempt).copied();
         let Some(id) = known.filter(|id| self.open[id].agent() == Some(agent)) else {
-            if matches!(kind, ReportKind::Ended(_)) {
+            // One that is open and another's is none of its business.
+            if matches!(kind, ReportKind::Ended(_)) && known.is_none() {
                 out.change(Change::Orphan { agent, attempt, kind, at: now });
             }
             return;
@@ -71,12 +78,20 @@ impl Shard {
             }
             Verdict::Refused | Verdict::Discarded => Failure::Refused,
         };
+        let refused_by = open.agent().filter(|_| outcome.verdict == Verdict::Refused);
         // A person's stop is not a failure: whatever the task made of it, nothing follows.
         if let Some(by) = stopped_by {
             return self.finish(id, Ending::Stopped(by), Some(outcome), None, now, out);
         }
         let for_good = outcome.verdict == Verdict::FailedForGood;
-        match again(open, failure, now).filter(|_| !for_good) {
+        // What an agent will not run it will not run later either; another may. An executor that refuses may be mended.
+        let refused_by = refused_by.filter(|agent| self.agents.get(agent).is_none_or(Agent::is_fenced));
+        if let Some(line) = refused_by.and_then(|agent| self.line_without(id, agent)) {
+            self.open.get_mut(&id).expect("known to be open").queue = line;
+            return self.retry(id, outcome, (Again::Elsewhere, now), now, out);
+        }
+        let open = &self.open[&id];
+        match again(open, failure, now).filter(|_| !for_good && refused_by.is_none()) {
             Some((why, at)) => self.retry(id, outcome, (why, at), now, out),
             None => {
                 let dead = open.rule.rule.dead_letter || open.rule.rule.retry.times() > 0;
@@ -104,6 +119,7 @@ impl Shard {
         let freed = open.agent();
         match why {
             Again::Redelivery => open.redelivered += 1,
+            Again::Elsewhere => {}
             Again::Retry => (open.retries_used, open.redelivered) = (open.retries_used + 1, 0),
         }
         out.change(Change::Retried(Box::new(Retried {
@@ -142,6 +158,17 @@ impl Shard {
         if let Some(agent) = freed {
             self.drain_after(queue, agent, now, out);
         }
+    }
+
+    /// A line for it without an agent that refused it, if anybody in that takes work.
+    fn line_without(&mut self, id: InstanceId, agent: AgentId) -> Option<QueueId> {
+        let open = &self.open[&id];
+        if open.pinned || open.is_child() {
+            return None;
+        }
+        let line = self.queues.without(open.queue, agent, &self.agents);
+        let anybody = self.queues.get(line).members.iter().any(|id| self.agents[id].takes_work());
+        anybody.then_some(line)
     }
 
     /// Gives back what an ordered or running instance occupies.

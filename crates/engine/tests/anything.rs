@@ -313,6 +313,7 @@ fn join(world: &mut World, dice: &mut Dice) {
         seen_at: None,
         version: String::new(),
         serves: model::Serves::Own,
+        runs: model::TaskSorts::ALL,
         kind: if world.called { AgentKind::Executor(Executor::default()) } else { AgentKind::Agent },
     };
     world.machines.insert(id, Machine::new(record.clone()));

@@ -44,6 +44,7 @@ fn shard(overlap: Overlap) -> Shard {
         seen_at: None,
         version: String::new(),
         serves: model::Serves::Own,
+        runs: model::TaskSorts::ALL,
         kind: AgentKind::Agent,
     };
     orders(&mut shard, T0, Input::AgentUp { agent: Arc::new(agent), held: Vec::new(), up_since: Timestamp::MIN });

@@ -25,6 +25,7 @@ fn agent(id: i64) -> AgentRecord {
         seen_at: None,
         version: String::new(),
         serves: model::Serves::Own,
+        runs: model::TaskSorts::ALL,
         kind: AgentKind::Agent,
     }
 }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::{AgentId, TenantId, Timestamp};
+use crate::{AgentId, TaskSorts, TenantId, Timestamp};
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct AgentRecord {
@@ -19,6 +19,8 @@ pub struct AgentRecord {
     pub joined_at: Timestamp,
     pub seen_at: Option<Timestamp>,
     pub version: String,
+    /// What its own policy lets it run, as it said when it last connected.
+    pub runs: TaskSorts,
     pub kind: AgentKind,
 }
 

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::{ContentId, JobId, Misfire, Need, Span, TenantId, Timestamp, Trigger, VersionId, When};
+use crate::{ContentId, JobId, Misfire, Need, Span, TaskSort, TenantId, Timestamp, Trigger, VersionId, When};
 
 /// What is kept of a job beside its content.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -101,6 +101,8 @@ pub struct PoolRef {
     pub labels: BTreeMap<String, String>,
     pub route: Route,
     pub of: Targets,
+    /// What the agents must be allowed to run; none if that does not matter.
+    pub runs: Option<TaskSort>,
 }
 
 /// Who of a pool can run the job.
@@ -122,6 +124,7 @@ impl Default for PoolRef {
             labels: BTreeMap::new(),
             route: Route::LeastLoaded,
             of: Targets::Agents,
+            runs: None,
         }
     }
 }

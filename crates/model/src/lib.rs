@@ -3,6 +3,7 @@
 
 pub mod agent;
 pub mod audit;
+pub mod egress;
 pub mod id;
 pub mod instance;
 pub mod job;
@@ -10,6 +11,7 @@ pub mod report;
 pub mod resource;
 pub mod rights;
 pub mod shard;
+pub mod task_sort;
 pub mod tenant;
 pub mod time;
 pub mod trigger;
@@ -22,6 +24,7 @@ pub use job::{Exclusive, JobMode, JobRecord, Limits, Overlap, PoolRef, Retry, Ro
 pub use report::{Outcome, Report, ReportKind, Usage, Verdict};
 pub use resource::{Need, ResourceKind, ResourceName};
 pub use shard::{shard_of, shard_of_name};
+pub use task_sort::{TaskSort, TaskSorts};
 pub use tenant::{Exported, Quotas, TenantRecord, TenantState};
 pub use time::{Span, Timestamp};
 pub use trigger::{CronDialect, DstRule, Fold, Follow, Gap, Misfire, MisfireRule, On, Trigger, When};

@@ -1,6 +1,6 @@
 //! Why something waits, was skipped, or went where it went: data, so that a person can be shown it in words.
 
-use crate::{AgentId, InstanceId, Span, Timestamp};
+use crate::{AgentId, InstanceId, Span, TaskSort, Timestamp};
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Why {
@@ -81,6 +81,11 @@ pub enum Why {
     NoAgentWith {
         pool: String,
         label: String,
+    },
+    /// Agents are there, but their own policies do not let them run it.
+    NoAgentMay {
+        what: TaskSort,
+        agents: String,
     },
     /// Every eligible agent is silent or drained.
     NoAgentUp {
@@ -192,6 +197,7 @@ impl std::fmt::Display for Why {
             }
             Why::NoAgentInPool { pool } => write!(f, "no agent has joined pool {pool}"),
             Why::NoAgentWith { pool, label } => write!(f, "no agent of pool {pool} carries the label {label}"),
+            Why::NoAgentMay { what, agents } => write!(f, "no agent may run {what}: policy of {agents}"),
             Why::NoAgentUp { pool, known } => {
                 write!(f, "none of the {known} eligible agents of pool {pool} is connected and taking work")
             }

@@ -20,6 +20,7 @@ use crate::audit::Audit;
 use crate::clock::Clock;
 use crate::config::ServerConfig;
 use crate::doorman::Doorman;
+use crate::egress::Calls;
 use crate::events::Ring;
 use crate::links::{Exchange, LinkService, Switchboard, Tasks, Values, log_rights};
 use crate::lock::{self, DirLock, LockError};
@@ -62,12 +63,16 @@ pub struct App {
     pub switchboard: Switchboard,
     pub tasks: Tasks,
     pub doorman: Arc<Doorman>,
-    pub tenants: Tenants,
+    pub tenants: Arc<Tenants>,
     /// A tenant is to be taken apart.
     pub(crate) close_soon: tokio::sync::Notify,
     /// None: nobody asked for one. Otherwise it, or why it cannot be used.
     pub(crate) oidc: Option<Result<Provider, String>>,
     pub(crate) executors: Executors,
+    /// Where this server calls on somebody's word.
+    pub(crate) calls: Calls,
+    /// Where it listens.
+    own: Vec<SocketAddr>,
     pub logs: Arc<LogStore>,
     pub setup: Setup,
     pub(crate) vault: Vault,
@@ -88,8 +93,10 @@ pub enum ServerError {
         #[source]
         source: std::io::Error,
     },
-    #[error("{0} is not a loopback address; agents connect from elsewhere only over TLS, with --agent-tls")]
+    #[error("{0} is not a loopback address; agents connect from elsewhere only over TLS: leave --agent-plain out")]
     AgentPortOpen(SocketAddr),
+    #[error(transparent)]
+    AgentCertificate(#[from] agent_port::BadCertificate),
     #[error("cannot secure the agents' port")]
     AgentTls(#[source] tonic::transport::Error),
     #[error("cannot use {path}")]
@@ -116,6 +123,12 @@ pub struct Running {
 }
 
 impl App {
+    /// An agent was removed: its streams here end, and no shard here believes it any more.
+    pub(crate) fn cut_off(&self, agent: model::AgentId) {
+        self.switchboard.cut(agent);
+        self.shards.tell_all(&engine::Input::AgentRemoved { agent });
+    }
+
     /// A read on a thread that may block, with the deadline every read has.
     pub async fn read<T: Send + 'static>(
         &self,
@@ -141,7 +154,9 @@ pub async fn start(config: ServerConfig, stop: CancellationToken) -> Result<Runn
     let tasks = Tasks::new(Arc::clone(&reads));
     let kept = access.run(|access| access.executor_tokens()).await?;
     let tokens = Tokens::new(config.xxl_tokens.clone(), kept);
-    let executors = Executors::new(clock.clone(), tokens, config.xxl_pace, tasks.clone());
+    let tenants = Arc::new(Tenants::new(reads.tenants(Instant::now() + READ_WITHIN)?));
+    let calls = Calls::new(config.egress.clone(), Arc::clone(&tenants));
+    let executors = Executors::new(clock.clone(), tokens, config.xxl_pace, tasks.clone(), calls.clone());
     let thread = |source| ServerError::File { path: "a thread".into(), source };
     let name = shared.is_some().then(|| config.name.clone().unwrap_or_else(crate::membership::machine));
     let audit = Audit::start(audit, clock.clone(), name).map_err(thread)?;
@@ -164,17 +179,17 @@ pub async fn start(config: ServerConfig, stop: CancellationToken) -> Result<Runn
 
     let agents = reads.agents(Instant::now() + READ_WITHIN)?;
     let oidc = provider(&config);
-    let tenants = Tenants::new(reads.tenants(Instant::now() + READ_WITHIN)?);
     executors.begin(shards.clone(), writer.clone(), agents.clone());
-    let authority = agent_port::authority(&config, &access).await?;
+    let shown = agent_port::credentials(&config, &access).await?;
     let doorman = Doorman::new(access.clone(), writer.clone(), agents).await?;
-    let doorman = Arc::new(doorman.vouched_by(authority.clone()));
+    let doorman = Arc::new(doorman.vouched_by(shown.clone()));
     let logs_dir = config.data.join("logs");
     let options = LogOptions { allowed: log_rights(Arc::clone(&reads)), ..LogOptions::default() };
     let logs = LogStore::open(&logs_dir, options).map_err(|source| file_error(&logs_dir, source))?;
     let setup = Setup::load(&access).await?;
     let listener = listen(allowed_address(config.listen, setup.is_done())).await?;
     let agent_listener = listen(config.agent_listen).await?;
+    let mut own = vec![local_address(&listener)?, local_address(&agent_listener)?];
     let (cluster, peers, port) = match joining {
         None => {
             let alone = shards.clone();
@@ -185,14 +200,18 @@ pub async fn start(config: ServerConfig, stop: CancellationToken) -> Result<Runn
         }
         Some(joining) => {
             let peer_listener = listen(config.peer_listen).await?;
+            own.push(local_address(&peer_listener)?);
             let sockets = Sockets { api: &listener, agents: &agent_listener, peers: peer_listener };
             let joined = joining.join(&config, sockets, &access, &shards, &clock, &stop).await?;
             executors.meet(joined.peers.clone());
             (Some(joined.membership), Some(joined.peers), Some(joined.port))
         }
     };
+    calls.listen_at(own.iter().map(SocketAddr::port));
     let app = Arc::new(App {
         started_at: clock.now(),
+        calls,
+        own,
         tasks,
         executors,
         config,
@@ -216,9 +235,8 @@ pub async fn start(config: ServerConfig, stop: CancellationToken) -> Result<Runn
         stop,
         _lock: lock,
     });
-    let agent_tls = authority.as_ref().map(|authority| agent_port::tls(&app.config, authority)).transpose()?;
-    let agent_server = agent_server(agent_tls)?;
-    agent_port::publish_authority(&app.config.data, authority.as_deref())
+    let agent_server = agent_server(shown.as_deref().map(agent_port::tls))?;
+    agent_port::publish_authority(&app.config.data, shown.as_deref())
         .map_err(|source| file_error(&app.config.data.join(agent_port::AUTHORITY_FILE), source))?;
     let agent_endpoint = publish(&app, AGENT_ENDPOINT, &agent_listener, agent_port::local_endpoint)?;
     let url = publish(&app, SERVER_URL, &listener, |_, address| format!("http://{address}"))?;
@@ -326,6 +344,9 @@ async fn serve_agents(app: Arc<App>, listener: TcpListener, mut server: tonic::t
         logs: Arc::clone(&app.logs),
         values: Values { reads: Arc::clone(&app.reads), vault: app.vault.clone() },
         tls: app.config.agent_tls,
+        calls: app.calls.clone(),
+        tenants: Arc::clone(&app.tenants),
+        own: own_addresses(&app),
     };
     // Set on each connection: the server's own setting is not used for connections handed to it.
     let incoming = TcpIncoming::from(listener).with_nodelay(Some(true));
@@ -363,6 +384,24 @@ fn allowed_address(wanted: SocketAddr, is_set_up: bool) -> SocketAddr {
     let loopback = SocketAddr::from(([127, 0, 0, 1], wanted.port()));
     tracing::warn!(%wanted, %loopback, "set-up is not done: listening on loopback only");
     loopback
+}
+
+/// Where nothing an agent runs is to call.
+fn own_addresses(app: &App) -> Vec<String> {
+    let advertised = [&app.config.agent_address, &app.config.api_address, &app.config.peer_address];
+    let named = advertised.into_iter().zip([1, 0, 2]).filter_map(|(address, n)| {
+        let (address, port) = (address.as_deref()?, app.own.get(n)?.port());
+        Some(if agent_port::host(address).len() < address.len() {
+            address.to_owned()
+        } else {
+            format!("{address}:{port}")
+        })
+    });
+    app.own.iter().map(SocketAddr::to_string).chain(named).collect()
+}
+
+fn local_address(listener: &TcpListener) -> Result<SocketAddr, ServerError> {
+    listener.local_addr().map_err(|source| ServerError::File { path: "a socket".into(), source })
 }
 
 async fn listen(address: SocketAddr) -> Result<TcpListener, ServerError> {

@@ -96,7 +96,7 @@ async fn remove_agents(app: &App, tenant: TenantId) -> Result<(), Unfinished> {
             app.executors.forget(agent.id);
         } else {
             app.doorman.forget_agent(agent.id).await?;
-            app.switchboard.hang_up(agent.id, "this agent's tenant was deleted");
+            app.cut_off(agent.id);
         }
     }
     Ok(())

@@ -4,6 +4,8 @@ use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::time::Duration;
 
+use crate::agent_port::OwnCertificate;
+use crate::egress::EgressRules;
 use crate::oidc::OidcConfig;
 use crate::stores::StorePlace;
 use crate::vault::SecretKeys;
@@ -22,6 +24,8 @@ pub struct ServerConfig {
     pub agent_address: Option<String>,
     /// Speak TLS there, with a certificate of the authority in the store.
     pub agent_tls: bool,
+    /// Or with one that somebody else made.
+    pub agent_certificate: Option<OwnCertificate>,
     /// What this server is called among others; the machine's name if absent.
     pub name: Option<String>,
     /// Where other servers of the cluster call, with certificates of the cluster's own.
@@ -54,6 +58,8 @@ pub struct ServerConfig {
     pub trusted_proxies: Vec<Network>,
     /// The identity provider, if people sign in by one; or why it cannot be used.
     pub oidc: Option<Result<OidcConfig, String>>,
+    /// Where executors may be, and which tenants may call private networks.
+    pub egress: EgressRules,
     /// The agent on this machine, if this server looks after one.
     pub local_agent: Option<LocalAgent>,
 }
@@ -79,6 +85,7 @@ impl ServerConfig {
             agent_listen: SocketAddr::from(([127, 0, 0, 1], 0)),
             agent_address: None,
             agent_tls: false,
+            agent_certificate: None,
             name: None,
             peer_listen: SocketAddr::from(([127, 0, 0, 1], 0)),
             peer_address: None,
@@ -96,6 +103,7 @@ impl ServerConfig {
             public_url: None,
             trusted_proxies: Vec::new(),
             oidc: None,
+            egress: EgressRules::default(),
             local_agent: None,
         }
     }

@@ -8,16 +8,17 @@ use std::time::Duration;
 
 use engine::Command;
 use model::rights::Rights;
-use model::{Actor, AgentId, AgentKind, AgentRecord, PoolRef, Span, TenantId, Timestamp};
+use model::{Actor, AgentId, AgentKind, AgentRecord, PoolRef, Span, TaskSorts, TenantId, Timestamp};
 use parking_lot::RwLock;
 use store::StoreError;
 use store::access::{Access, SecretHash};
 use tokio::sync::watch;
 use tonic::Status;
+use wire::api::AgentPolicy;
 use wire::link::{Hello, JoinReply, JoinRequest};
 
 use crate::access::AccessHandle;
-use crate::authority::Authority;
+use crate::agent_port::Credentials;
 use crate::secret;
 use crate::shard::{AskError, Lane, Shards};
 
@@ -33,7 +34,7 @@ pub struct Doorman {
     writer: Lane,
     agents: RwLock<BTreeMap<AgentId, Known>>,
     /// Who vouches for the agents' port, if it speaks TLS.
-    authority: Option<Arc<Authority>>,
+    shown: Option<Arc<Credentials>>,
     tokens: moka::sync::Cache<SecretHash, Remembered>,
     /// Raised by everything that may make what is remembered wrong.
     changes: watch::Sender<u64>,
@@ -49,6 +50,8 @@ struct Remembered {
 struct Known {
     secret: SecretHash,
     record: Arc<AgentRecord>,
+    /// As it said when it last connected here.
+    policy: Option<Arc<AgentPolicy>>,
 }
 
 /// Somebody who passed the door.
@@ -101,29 +104,29 @@ impl Doorman {
             access.run(|access| access.agent_secrets()).await?.into_iter().collect();
         let known = records.into_iter().filter_map(|record| {
             let secret = *secrets.get(&record.id)?;
-            Some((record.id, Known { secret, record: Arc::new(record) }))
+            Some((record.id, Known { secret, record: Arc::new(record), policy: None }))
         });
         let tokens = moka::sync::Cache::builder().max_capacity(10_000).time_to_live(REMEMBER).build();
         Ok(Doorman {
             access,
             writer,
             agents: RwLock::new(known.collect()),
-            authority: None,
+            shown: None,
             tokens,
             changes: watch::Sender::new(0),
         })
     }
 
-    pub(crate) fn vouched_by(self, authority: Option<Arc<Authority>>) -> Doorman {
-        Doorman { authority, ..self }
+    pub(crate) fn vouched_by(self, shown: Option<Arc<Credentials>>) -> Doorman {
+        Doorman { shown, ..self }
     }
 
     // ---- agents
 
     /// A join token as it is shown: with what proves the server to the agent, as the rest proves the agent to the server.
     pub(crate) fn join_text(&self, token: &str) -> String {
-        match &self.authority {
-            Some(authority) => format!("{token}@{}", authority.fingerprint()),
+        match &self.shown {
+            Some(shown) => format!("{token}@{}", shown.fingerprint),
             None => token.to_string(),
         }
     }
@@ -154,10 +157,11 @@ impl Doorman {
             seen_at: Some(now),
             version: request.version,
             serves: token.serves,
+            runs: model::TaskSorts::ALL,
             kind: AgentKind::Agent,
         };
         self.admit(record, &key, shards).await?;
-        let ca = self.authority.as_ref().map(|authority| authority.ca_pem().to_string()).unwrap_or_default();
+        let ca = self.shown.as_ref().map(|shown| shown.ca.clone()).unwrap_or_default();
         Ok(JoinReply { agent: id.0, secret: key, ca })
     }
 
@@ -170,7 +174,7 @@ impl Doorman {
             AskError::Refused(refusal) => Status::failed_precondition(refusal.to_string()),
             AskError::Gone | AskError::Stalled(_) => Status::unavailable(error.to_string()),
         })?;
-        self.agents.write().insert(id, Known { secret: hash, record: Arc::new(record) });
+        self.agents.write().insert(id, Known { secret: hash, record: Arc::new(record), policy: None });
         Ok(())
     }
 
@@ -183,12 +187,14 @@ impl Doorman {
         for record in records {
             let Some(secret) = secrets.get(&record.id).copied() else { continue };
             let mut record = record.clone();
+            let policy = agents.get(&record.id).and_then(|known| known.policy.clone());
             if let Some(known) = agents.get(&record.id) {
+                record.runs = known.record.runs;
                 record.slots = known.record.slots;
                 record.version.clone_from(&known.record.version);
                 record.seen_at = known.record.seen_at.max(record.seen_at);
             }
-            agents.insert(record.id, Known { secret, record: Arc::new(record) });
+            agents.insert(record.id, Known { secret, record: Arc::new(record), policy });
         }
         Ok(())
     }
@@ -210,12 +216,22 @@ impl Doorman {
         record.slots = hello.slots.clamp(1, 1_000_000);
         record.version.clone_from(&hello.version);
         record.seen_at = Some(now);
+        record.runs = match hello.tasks.as_slice() {
+            [] => TaskSorts::ALL,
+            keys => TaskSorts::of_keys(keys.iter().map(String::as_str)),
+        };
+        known.policy = serde_json::from_str(&hello.policy).ok().map(Arc::new);
         known.record = Arc::new(record);
         Some(Arc::clone(&known.record))
     }
 
     pub fn agent(&self, agent: AgentId) -> Option<Arc<AgentRecord>> {
         self.agents.read().get(&agent).map(|known| Arc::clone(&known.record))
+    }
+
+    /// What the agent's machine lets tasks do, as it last said to this server.
+    pub fn policy(&self, agent: AgentId) -> Option<Arc<AgentPolicy>> {
+        self.agents.read().get(&agent)?.policy.clone()
     }
 
     pub fn agents(&self) -> Vec<Arc<AgentRecord>> {

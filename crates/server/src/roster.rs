@@ -1,7 +1,7 @@
 //! What all servers share, as it changes: agents, executors, pools and limits, written by the owner of the first shard.
 //! Every other shard is told, and so are the doors; agents are told which servers there are.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
@@ -23,6 +23,7 @@ pub(crate) async fn follow(app: Arc<App>) {
     let (mut known, mut roster) = (None, None);
     // Which shards have been told, by their terms: one that was loaded meanwhile may have read what was before.
     let mut told = BTreeMap::new();
+    let mut known_places = BTreeSet::new();
     loop {
         let revision = pictures.borrow_and_update().as_ref().map(|picture| picture.revision);
         if revision.is_some() && revision != known {
@@ -46,7 +47,14 @@ pub(crate) async fn follow(app: Arc<App>) {
         if let Some(roster) = &roster {
             tell(&app, roster, &mut told);
         }
-        app.switchboard.name_servers(cluster.living().into_iter().map(|server| server.agents).collect());
+        let living = cluster.living();
+        let places: BTreeSet<String> =
+            living.iter().flat_map(|server| [&server.api, &server.agents, &server.peer]).cloned().collect();
+        if places != known_places {
+            app.calls.others_at(places.iter().cloned().collect()).await;
+            known_places = places;
+        }
+        app.switchboard.name_servers(living.into_iter().map(|server| server.agents).collect());
         tokio::select! {
             () = app.stop.cancelled() => return,
             changed = pictures.changed() => if changed.is_err() { return },
@@ -73,7 +81,7 @@ async fn take_in(app: &Arc<App>, roster: &Roster) -> Result<(), StoreError> {
     app.doorman.refresh(&roster.agents).await?;
     app.tenants.replace(roster.tenants.clone());
     for removed in before.into_iter().filter(|id| !app.doorman.has_heard_of(*id)) {
-        app.switchboard.hang_up(removed, "this agent was removed");
+        app.cut_off(removed);
     }
     let tokens = app.access.run(|access| access.executor_tokens()).await?;
     app.executors.tokens().replace(tokens);

@@ -75,6 +75,7 @@ fn agent() -> Arc<AgentRecord> {
         seen_at: None,
         version: String::new(),
         serves: model::Serves::Own,
+        runs: model::TaskSorts::ALL,
         kind: AgentKind::Agent,
     })
 }

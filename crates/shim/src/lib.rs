@@ -49,7 +49,7 @@ pub use frame::{FRAME_MAX, HEADER, parse_header};
 pub use frame::{Frame, Stream};
 pub use log::Log;
 pub use mask::{MASK, Masker, Masks};
-pub use order::ShimOrder;
+pub use order::{RunAs, ShimOrder};
 pub use outputs::{NAME_BYTES_MAX, OUTPUT_BYTES_MAX, OUTPUTS_MAX};
 pub use procfs::{Stat, all, below, boot_id, stat};
 pub use result::{Exit, Reason, ShimResult};

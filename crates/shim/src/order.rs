@@ -12,6 +12,8 @@ use crate::record::{self, Writer};
 const TITLE: &str = "duly-order 1";
 /// With secrets. A shim that knows none must not start the task without them.
 const TITLE_SECRET: &str = "duly-order 2";
+/// An order that confines its task: a shim from before would pass over how, so it must not know the title.
+const CONFINED: &str = "duly-order 3";
 
 /// One attempt to run, with everything that limits it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -37,6 +39,18 @@ pub struct ShimOrder {
     pub open_files: Option<u64>,
     /// How many bytes of [`crate::Secrets`] the shim finds on its standard input.
     pub secrets: Option<u64>,
+    /// As whom the task runs; as we do if absent. Only root can become another.
+    pub run_as: Option<RunAs>,
+    /// `cwd` was judged as it is written: the task must not start anywhere else, whatever became of it since.
+    pub cwd_exact: bool,
+}
+
+/// A user with all its groups.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RunAs {
+    pub uid: u32,
+    pub gid: u32,
+    pub groups: Vec<u32>,
 }
 
 impl ShimOrder {
@@ -55,12 +69,19 @@ impl ShimOrder {
             cgroup: None,
             open_files: None,
             secrets: None,
+            run_as: None,
+            cwd_exact: false,
         }
     }
 
     /// `boot` names the run of the machine in which the order was given.
     pub fn encode(&self, boot: &str) -> Vec<u8> {
-        let mut file = Writer::new(if self.secrets.is_some() { TITLE_SECRET } else { TITLE });
+        let title = match (self.run_as.is_some() || self.cwd_exact, self.secrets.is_some()) {
+            (true, _) => CONFINED,
+            (false, true) => TITLE_SECRET,
+            (false, false) => TITLE,
+        };
+        let mut file = Writer::new(title);
         file.bytes("boot", boot.as_bytes());
         file.number("attempt", self.attempt);
         self.argv.iter().for_each(|arg| file.bytes("arg", arg.as_bytes()));
@@ -81,6 +102,14 @@ impl ShimOrder {
         for (name, value) in numbers {
             value.into_iter().for_each(|value| file.number(name, value));
         }
+        if let Some(RunAs { uid, gid, groups }) = &self.run_as {
+            file.number("uid", *uid);
+            file.number("gid", *gid);
+            groups.iter().for_each(|group| file.number("group", *group));
+        }
+        if self.cwd_exact {
+            file.number("cwd_exact", 1);
+        }
         for (name, path) in [("stdin", &self.stdin), ("cgroup", &self.cgroup)] {
             path.iter().for_each(|path| file.bytes(name, path.as_os_str().as_bytes()));
         }
@@ -91,7 +120,8 @@ impl ShimOrder {
     pub fn decode(file: &[u8]) -> io::Result<(ShimOrder, String)> {
         let mut order = ShimOrder::new(0, [""; 0]);
         let mut boot = String::new();
-        let title = if file.starts_with(TITLE_SECRET.as_bytes()) { TITLE_SECRET } else { TITLE };
+        let titles = [CONFINED, TITLE_SECRET];
+        let title = titles.into_iter().find(|title| file.starts_with(title.as_bytes())).unwrap_or(TITLE);
         for (name, value) in record::read(title, file)? {
             let path = || PathBuf::from(string(value));
             match name {
@@ -112,8 +142,23 @@ impl ShimOrder {
                 "secrets" => order.secrets = Some(record::number(name, value)?),
                 "stdin" => order.stdin = Some(path()),
                 "cgroup" => order.cgroup = Some(path()),
+                "uid" => {
+                    order.run_as = Some(RunAs { uid: record::number(name, value)?, gid: u32::MAX, groups: Vec::new() })
+                }
+                "gid" | "group" => {
+                    let as_whom = order.run_as.as_mut().ok_or_else(|| record::broken(TITLE, "a group without user"))?;
+                    let number = record::number(name, value)?;
+                    match name {
+                        "gid" => as_whom.gid = number,
+                        _ => as_whom.groups.push(number),
+                    }
+                }
+                "cwd_exact" => order.cwd_exact = true,
                 _ => {}
             }
+        }
+        if order.run_as.as_ref().is_some_and(|user| user.gid == u32::MAX || user.uid == u32::MAX) {
+            return Err(record::broken(TITLE, "its user has no group"));
         }
         if order.argv.is_empty() {
             return Err(record::broken(TITLE, "it names no program"));
@@ -142,6 +187,8 @@ mod tests {
         order.leash = Some(7);
         order.stdin = Some("input".into());
         order.secrets = Some(9);
+        order.run_as = Some(RunAs { uid: 65534, gid: 65533, groups: vec![4, 27] });
+        order.cwd_exact = true;
         let (read, boot) = ShimOrder::decode(&order.encode("this boot")).unwrap();
         assert_eq!((read, boot.as_str()), (order, "this boot"));
     }

@@ -9,6 +9,7 @@ use std::io;
 use std::os::fd::{AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
 use std::ptr;
 
+use crate::order::RunAs;
 use crate::result::Exit;
 
 const STACK_BYTES: usize = 32 * 1024;
@@ -26,13 +27,20 @@ pub(crate) struct Launch<'a> {
     pub(crate) open_files: Option<u64>,
     /// The `cgroup.procs` of the group to join.
     pub(crate) cgroup: Option<BorrowedFd<'a>>,
+    pub(crate) run_as: Option<&'a RunAs>,
+    /// The directory must be `cwd` to the letter, without a link on the way.
+    pub(crate) cwd_exact: bool,
 }
 
 /// What the new process could not do.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Failure {
     Make(i32),
+    /// Become the user it is to run as.
+    Become(i32),
     Enter(i32),
+    /// It would start in another directory than the one that was judged.
+    Elsewhere,
     Execute(i32),
 }
 
@@ -88,11 +96,6 @@ unsafe fn become_task(shared: &mut Shared) -> Failure {
     // SAFETY: plain system calls on descriptors and strings that outlive us here.
     unsafe {
         libc::setpgid(0, 0);
-        libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL);
-        // It may have died before the line above: then nobody owns us.
-        if libc::getppid() != shared.shim {
-            libc::_exit(127);
-        }
         let joins = |procs: BorrowedFd| libc::write(procs.as_raw_fd(), c"0".as_ptr().cast(), 1) == 1;
         shared.joined = launch.cgroup.is_some_and(joins);
         for (from, to) in [(launch.stdin, 0), (launch.stdout, 1), (launch.stderr, 2)] {
@@ -100,8 +103,23 @@ unsafe fn become_task(shared: &mut Shared) -> Failure {
                 return Failure::Make(errno());
             }
         }
+        // Before anything is looked for: what the user may not enter or run, the task may not.
+        if let Some(user) = launch.run_as
+            && !become_user(user)
+        {
+            return Failure::Become(errno());
+        }
+        // After that, because another user's mark would be taken off again.
+        libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL);
+        // It may have died before the line above: then nobody owns us.
+        if libc::getppid() != shared.shim {
+            libc::_exit(127);
+        }
         if libc::chdir(launch.cwd.as_ptr()) != 0 {
             return Failure::Enter(errno());
+        }
+        if launch.cwd_exact && !is_in(launch.cwd) {
+            return Failure::Elsewhere;
         }
         restore_signals();
         if let Some(soft) = launch.open_files {
@@ -110,6 +128,31 @@ unsafe fn become_task(shared: &mut Shared) -> Failure {
         libc::syscall(libc::SYS_close_range, 3, libc::c_uint::MAX, libc::CLOSE_RANGE_CLOEXEC);
         execute(launch.programs, &shared.argv, &shared.env)
     }
+}
+
+/// Groups first, while we still may; then the group, then the user, each with what it could be turned back to. By bare
+/// calls: the library's would reach for threads of a process whose memory we only borrow.
+///
+/// # Safety
+/// As [`become_task`].
+unsafe fn become_user(user: &RunAs) -> bool {
+    // SAFETY: plain system calls; the groups outlive the first.
+    unsafe {
+        libc::syscall(libc::SYS_setgroups, user.groups.len(), user.groups.as_ptr()) == 0
+            && libc::syscall(libc::SYS_setresgid, user.gid, user.gid, user.gid) == 0
+            && libc::syscall(libc::SYS_setresuid, user.uid, user.uid, user.uid) == 0
+            // Nothing is left to go back with.
+            && (user.uid == 0 || libc::syscall(libc::SYS_setresuid, -1, 0, -1) != 0)
+    }
+}
+
+/// # Safety
+/// As [`become_task`].
+unsafe fn is_in(cwd: &CStr) -> bool {
+    let mut place = [0_u8; libc::PATH_MAX as usize];
+    // SAFETY: the kernel writes at most as much as there is, and ends it with zero.
+    let length = unsafe { libc::syscall(libc::SYS_getcwd, place.as_mut_ptr(), place.len()) };
+    length > 0 && place[..length as usize] == *cwd.to_bytes_with_nul()
 }
 
 /// # Safety

@@ -6,6 +6,8 @@ use std::io::{self, PipeReader};
 use std::os::fd::{AsFd, BorrowedFd};
 use std::os::unix::ffi::OsStrExt;
 
+use nix::unistd::{Gid, Uid, fchown};
+
 use crate::order::ShimOrder;
 use crate::result::Reason;
 use crate::secrets::Secrets;
@@ -34,6 +36,13 @@ pub(crate) fn start(
     let pipes = || Ok((io::pipe()?, io::pipe()?));
     let ((stdout, task_stdout), (stderr, task_stderr)) =
         pipes().map_err(|error| failed("cannot make a pipe", error))?;
+    if let Some(user) = &order.run_as {
+        // A task may open its own output anew, as /dev/stdout.
+        let (uid, gid) = (Some(Uid::from_raw(user.uid)), Some(Gid::from_raw(user.gid)));
+        for end in [&task_stdout, &task_stderr] {
+            fchown(end, uid, gid).map_err(|errno| failed("cannot hand its output over", errno.into()))?;
+        }
+    }
     let launch = Launch {
         programs: &strings.programs,
         argv: &strings.argv,
@@ -44,6 +53,8 @@ pub(crate) fn start(
         stderr: task_stderr.as_fd(),
         open_files: order.open_files,
         cgroup,
+        run_as: order.run_as.as_ref(),
+        cwd_exact: order.cwd_exact,
     };
     let launched = sys::launch(&launch).map_err(|failure| explain(failure, order))?;
     Ok(Task { pid: launched.pid, in_cgroup: launched.joined, stdout, stderr })
@@ -53,6 +64,8 @@ fn explain(failure: Failure, order: &ShimOrder) -> Reason {
     let (what, errno) = match failure {
         Failure::Make(errno) => ("cannot make a process".to_owned(), errno),
         Failure::Enter(errno) => (format!("cannot enter {}", order.cwd.display()), errno),
+        Failure::Become(errno) => ("cannot become the user the task runs as".to_owned(), errno),
+        Failure::Elsewhere => (format!("{} is not where it was", order.cwd.display()), libc::EPERM),
         Failure::Execute(errno) => (format!("cannot run {}", order.argv[0].display()), errno),
     };
     failed(&what, io::Error::from_raw_os_error(errno))

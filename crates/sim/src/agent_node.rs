@@ -78,6 +78,7 @@ impl AgentNode {
             seen_at: None,
             version: String::new(),
             serves: model::Serves::Own,
+            runs: model::TaskSorts::ALL,
             kind: model::AgentKind::Agent,
         });
         AgentNode {

@@ -25,6 +25,7 @@ pub(crate) fn draft(store: &MemoryStore, n: usize, rule: Arc<Compiled>) -> JobDr
         env: Default::default(),
         env_pass: Vec::new(),
         cwd: None,
+        run_as: None,
         log: LogCaps::default(),
         exit: Default::default(),
         variables: Default::default(),

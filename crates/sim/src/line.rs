@@ -55,8 +55,13 @@ impl Line {
         for order in &parcel.orders {
             if self.told.insert(order.version) {
                 let (job, body) = bodies(order.version);
-                let task =
-                    link::Task { version: order.version.0, job, job_name: format!("job-{job}"), body: body.into() };
+                let task = link::Task {
+                    version: order.version.0,
+                    job,
+                    job_name: format!("job-{job}"),
+                    body: body.into(),
+                    ..link::Task::default()
+                };
                 self.send_down(now, down::Body::Task(task), die);
             }
         }

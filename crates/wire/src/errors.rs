@@ -164,6 +164,17 @@ catalogue! {
     NoSecretKey      "E0958" 409 "this server has no key to keep secrets with" "Give every server of the cluster the same key: `head -c 32 /dev/urandom | base64 > FILE`, then --secret-key-file FILE or DULY_SECRET_KEY.";
     OtherSecretKey   "E0959" 409 "the secrets are kept under a key this server was not given" "Start it with the key the other servers have, or with the key file of the data directory the store came from.";
     NothingToRotate  "E0960" 409 "there is no new key to rotate to" "Put a new key before the old one in the key file or DULY_SECRET_KEY of every server, restart them, and repeat.";
+
+    TaskForbidden    "E0971" 0 "the agent may not run this kind of task" "Name the kind in allow.tasks of the agent's policy, or let the job run in another pool.";
+    UserForbidden    "E0972" 0 "the agent may not run tasks as this user" "Name the user in allow.users of the agent's policy, or leave run_as out of the job.";
+    PlaceForbidden   "E0973" 0 "the agent may not start tasks in this directory" "Name the directory in allow.directories of the agent's policy, or change cwd of the job.";
+    ProgramForbidden "E0974" 0 "the agent may not run this program" "Name its directory in allow.programs of the agent's policy.";
+    NameForbidden    "E0975" 0 "the agent may not hand this variable to tasks" "Name it in env.set or env.pass of the agent's policy, or leave it out of the job.";
+    BadPolicyFile    "E0976" 0 "the agent's policy cannot be used" "Mend the file at the line that is shown, and start the agent again.";
+    NeverCalled      "E0981" 422 "this address is never called" "Use another address; one that is harmless after all is named under allow in the policy of who calls.";
+    PrivateForbidden "E0982" 422 "private networks are not called here" "Ask for private networks to be allowed for the tenant, or use a public address.";
+    OwnPort          "E0983" 422 "Duly itself listens there" "Use the API with a token of your own from a script; or name the address under allow in the policy of who calls.";
+    BadCertificate   "E0986" 0 "the certificate of the agents' port cannot be used" "Renew it, or give the one that is for the name agents dial; the message says what is wrong.";
 }
 
 impl Code {
@@ -178,6 +189,23 @@ impl Code {
 
     pub fn coded(code: &str) -> Option<Code> {
         CATALOGUE.iter().find(|(_, entry)| entry.code == code).map(|(code, _)| *code)
+    }
+}
+
+/// How it is told that somebody's word leads where nobody is called.
+impl From<model::egress::Ground> for Code {
+    fn from(ground: model::egress::Ground) -> Code {
+        use model::egress::Ground;
+        match ground {
+            Ground::Private => Code::PrivateForbidden,
+            Ground::Own => Code::OwnPort,
+            Ground::Metadata
+            | Ground::LinkLocal
+            | Ground::Multicast
+            | Ground::Unspecified
+            | Ground::Reserved
+            | Ground::Denied => Code::NeverCalled,
+        }
     }
 }
 

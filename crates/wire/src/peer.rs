@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use model::{
     AgentId, AgentKind, AgentRecord, AttemptId, ContentId, Executor, JobId, Outcome, Report, ReportKind, Serves,
-    ShardId, TenantId, Timestamp, Verdict,
+    ShardId, TaskSorts, TenantId, Timestamp, Verdict,
 };
 use serde::{Deserialize, Serialize};
 
@@ -91,6 +91,9 @@ pub struct AgentBody {
     pub joined_at: i64,
     pub seen_at: Option<i64>,
     pub version: String,
+    /// Keys of what it may run; absent: all.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub runs: Option<Vec<String>>,
     pub executor: Option<ExecutorBody>,
     /// Tenants that share it; null: all do.
     #[serde(default = "nobody")]
@@ -186,6 +189,7 @@ impl From<&AgentRecord> for AgentBody {
                 Serves::Everyone => None,
                 Serves::Named(tenants) => Some(tenants.iter().map(|tenant| tenant.0).collect()),
             },
+            runs: (record.runs != TaskSorts::ALL).then(|| record.runs.iter().map(|sort| sort.key().into()).collect()),
             executor,
         }
     }
@@ -215,6 +219,7 @@ impl From<AgentBody> for AgentRecord {
                 Some(tenants) if tenants.is_empty() => Serves::Own,
                 Some(tenants) => Serves::Named(tenants.into_iter().map(TenantId).collect()),
             },
+            runs: body.runs.map_or(TaskSorts::ALL, |keys| TaskSorts::of_keys(keys.iter().map(String::as_str))),
             kind,
         }
     }
@@ -278,6 +283,7 @@ mod tests {
                 joined_at: Timestamp(5),
                 seen_at: Some(Timestamp(6)),
                 version: "1".into(),
+                runs: TaskSorts::of_keys(["http"]),
                 kind,
             };
             let text = serde_json::to_string(&AgentBody::from(&record)).unwrap();

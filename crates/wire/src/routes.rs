@@ -80,6 +80,7 @@ routes! {
     AGENT_DRAIN      "agent_drain"      Post   "/agents/{id}/drain"             Agent.Edit    ["agents drain"];
     AGENT_UNDRAIN    "agent_undrain"    Post   "/agents/{id}/undrain"           Agent.Edit    ["agents undrain"];
     AGENT_REMOVE     "agent_remove"     Delete "/agents/{id}"                   Agent.Edit    ["agents remove"];
+    AGENT_REVOKE     "agent_revoke"     Post   "/agents/{id}/revoke"            Agent.Edit    ["agents revoke"];
     JOIN_TOKEN       "join_token"       Post   "/join-tokens"                   Agent.Edit    ["join-token"];
     LIMIT_SHOW       "limit_show"       Get    "/limits"                        System.See    ["limit show"];
     LIMIT_PUT        "limit_put"        Put    "/limits"                        System.Edit   ["limit set"];

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 
 use model::{
     DstRule, Exclusive, Follow, JobId, Limits, Misfire, Need, Overlap, PoolRef, ResourceKind, Retry, Route, Rule, Span,
-    Targets, Timestamp, Trigger, When,
+    Targets, TaskSort, Timestamp, Trigger, When,
 };
 use serde::{Deserialize, Serialize};
 
@@ -46,6 +46,9 @@ struct Kept {
     /// Whether the pool's executors run it, not its agents.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     executors: bool,
+    /// The sort of task, by its key in a job file.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    runs: Option<KeptSort>,
     overlap: KeptOverlap,
     #[serde(skip_serializing_if = "Option::is_none")]
     exclusive: Option<KeptExclusive>,
@@ -122,6 +125,22 @@ enum KeptRoute {
     Fixed(String),
 }
 
+struct KeptSort(TaskSort);
+
+impl Serialize for KeptSort {
+    fn serialize<S: serde::Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+        to.serialize_str(self.0.key())
+    }
+}
+
+impl<'de> Deserialize<'de> for KeptSort {
+    fn deserialize<D: serde::Deserializer<'de>>(from: D) -> Result<KeptSort, D::Error> {
+        let key = std::borrow::Cow::<str>::deserialize(from)?;
+        let unknown = || serde::de::Error::custom(format!("{key:?} is no sort of task"));
+        TaskSort::of_key(&key).map(KeptSort).ok_or_else(unknown)
+    }
+}
+
 #[derive(Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 enum KeptOverlap {
@@ -162,6 +181,7 @@ impl From<&Rule> for Kept {
             labels: rule.pool.labels.clone(),
             route: (&rule.pool.route).into(),
             executors: rule.pool.of == Targets::Executors,
+            runs: rule.pool.runs.map(KeptSort),
             overlap: rule.overlap.into(),
             exclusive: rule.exclusive.map(|exclusive| match exclusive {
                 Exclusive::Wait => KeptExclusive::Wait,
@@ -200,6 +220,7 @@ impl From<Kept> for Rule {
                 labels: kept.labels,
                 route: kept.route.into(),
                 of: if kept.executors { Targets::Executors } else { Targets::Agents },
+                runs: kept.runs.map(|KeptSort(sort)| sort),
             },
             overlap: kept.overlap.into(),
             exclusive: kept.exclusive.map(|exclusive| match exclusive {
@@ -394,6 +415,15 @@ mod tests {
         let bytes = encode(&Rule::default());
         assert_eq!(decode(&bytes).unwrap(), Rule::default());
         assert!(bytes.len() < 256, "{}", String::from_utf8(bytes).unwrap());
+    }
+
+    #[test]
+    fn a_rule_says_what_its_agents_must_be_allowed_to_run() {
+        let mut rule = Rule::default();
+        for sort in TaskSort::ALL {
+            rule.pool.runs = Some(sort);
+            assert_eq!(decode(&encode(&rule)).unwrap(), rule);
+        }
     }
 
     #[test]

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use model::TaskSort;
 use serde::{Deserialize, Serialize};
 
 use crate::fill::Uses;
@@ -22,6 +23,9 @@ pub struct TaskBody {
     pub env_pass: Vec<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cwd: Option<String>,
+    /// As whom; whoever the agent says if absent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub run_as: Option<String>,
     #[serde(default)]
     pub log: LogCaps,
     #[serde(default, skip_serializing_if = "ExitCodes::is_plain")]
@@ -56,6 +60,30 @@ pub enum TaskKind {
     Executor {
         executor: Box<ExecutorTask>,
     },
+}
+
+impl TaskKind {
+    /// What an agent must be allowed to run for it; none if that does not matter.
+    pub fn sort(&self) -> Option<TaskSort> {
+        match self {
+            TaskKind::Script { lang, .. } => Some((*lang).into()),
+            TaskKind::Command { .. } => Some(TaskSort::Command),
+            TaskKind::Http(_) => Some(TaskSort::Http),
+            TaskKind::Noop | TaskKind::Executor { .. } => None,
+        }
+    }
+}
+
+impl From<Lang> for TaskSort {
+    fn from(lang: Lang) -> TaskSort {
+        match lang {
+            Lang::Shell => TaskSort::Shell,
+            Lang::Python => TaskSort::Python,
+            Lang::Node => TaskSort::Node,
+            Lang::Php => TaskSort::Php,
+            Lang::Powershell => TaskSort::Powershell,
+        }
+    }
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, utoipa::ToSchema)]

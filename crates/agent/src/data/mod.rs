@@ -86,14 +86,7 @@ impl DataDir {
 
     /// A script is written again when it is needed again, so what is old can go.
     pub fn forget_scripts_older_than(&self, age: Duration) -> io::Result<()> {
-        for entry in fs::read_dir(self.scripts())? {
-            let entry = entry?;
-            let written = entry.metadata()?.modified()?;
-            if SystemTime::now().duration_since(written).is_ok_and(|since| since > age) {
-                fs::remove_file(entry.path())?;
-            }
-        }
-        Ok(())
+        forget_older_than(&self.scripts(), age)
     }
 
     pub fn identity(&self) -> Result<Option<Identity>, DataError> {
@@ -160,6 +153,18 @@ impl DataDir {
     pub fn remember_boot(&self) -> Result<(), DataError> {
         keep_for_good(&self.root.join("boot"), crate::shim::boot_id().as_bytes())
     }
+}
+
+/// Files of this directory that nobody has written for so long.
+pub(crate) fn forget_older_than(dir: &Path, age: Duration) -> io::Result<()> {
+    for entry in fs::read_dir(dir)? {
+        let entry = entry?;
+        let written = entry.metadata()?.modified()?;
+        if SystemTime::now().duration_since(written).is_ok_and(|since| since > age) {
+            fs::remove_file(entry.path())?;
+        }
+    }
+    Ok(())
 }
 
 fn read(path: &Path) -> Result<Option<Vec<u8>>, DataError> {

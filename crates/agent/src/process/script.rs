@@ -37,6 +37,16 @@ pub struct Scripts {
     dir: PathBuf,
     path: OsString,
     drafts: AtomicU64,
+    readers: Readers,
+}
+
+/// Who runs scripts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Readers {
+    /// The agent's own user.
+    Own,
+    /// Others, who can read what they know the name of, and list nothing.
+    Others,
 }
 
 impl ScriptKind {
@@ -64,7 +74,12 @@ impl ScriptKind {
 impl Scripts {
     /// `path` is where interpreters are looked for: the agent's `PATH`.
     pub fn new(dir: impl Into<PathBuf>, path: impl Into<OsString>) -> Scripts {
-        Scripts { dir: dir.into(), path: path.into(), drafts: AtomicU64::new(0) }
+        Scripts { dir: dir.into(), path: path.into(), drafts: AtomicU64::new(0), readers: Readers::Own }
+    }
+
+    /// The same, for scripts that other users run.
+    pub fn for_others(self) -> Scripts {
+        Scripts { readers: Readers::Others, ..self }
     }
 
     /// The command that runs this source; the job's own arguments follow it.
@@ -91,12 +106,16 @@ impl Scripts {
     }
 
     fn write(&self, path: &Path, source: &[u8]) -> io::Result<()> {
-        DirBuilder::new().recursive(true).mode(0o700).create(&self.dir)?;
+        let (dir_mode, file_mode) = match self.readers {
+            Readers::Own => (0o700, 0o700),
+            Readers::Others => (0o711, 0o755),
+        };
+        DirBuilder::new().recursive(true).mode(dir_mode).create(&self.dir)?;
         // Two attempts may bring the same new source at once: each writes its own draft, either may win.
         let draft = self.dir.join(format!(".draft-{}", self.drafts.fetch_add(1, Ordering::Relaxed)));
         let mut file = OpenOptions::new().create(true).truncate(true).write(true).mode(0o600).open(&draft)?;
         file.write_all(source)?;
-        file.set_permissions(fs::Permissions::from_mode(0o700))?;
+        file.set_permissions(fs::Permissions::from_mode(file_mode))?;
         fs::rename(&draft, path)
     }
 }

@@ -7,6 +7,7 @@ use std::ffi::OsString;
 use model::Timestamp;
 use serde_json::{Map, Value};
 
+use super::confine::Person;
 use super::{NotRunnable, plain};
 use crate::session::StartOrder;
 
@@ -20,10 +21,16 @@ pub(super) fn environment(
     start: &StartOrder,
     given: &BTreeMap<String, String>,
     params: &Map<String, Value>,
+    person: Option<&Person>,
     agent: impl Fn(&str) -> Option<OsString>,
 ) -> Result<Vec<(OsString, OsString)>, NotRunnable> {
     let body = &start.task.body;
     let mut env: BTreeMap<String, OsString> = BTreeMap::from([("PATH".into(), PATH.into())]);
+    // A task that was made another user's knows whose it is.
+    if let Some(person) = person {
+        env.insert("HOME".into(), person.home.clone().into());
+        env.extend(["USER", "LOGNAME"].map(|name| (name.to_string(), person.name.clone().into())));
+    }
     // Ours may be keys and tokens of the installation: no job can ask for them.
     let passed = body.env_pass.iter().filter(|name| !name.starts_with("DULY_"));
     env.extend(passed.filter_map(|name| Some((name.clone(), agent(name)?))));
@@ -92,7 +99,13 @@ mod tests {
     use crate::session::Task;
 
     fn start(body: &str, order: Order) -> StartOrder {
-        let task = Task { job: 3, job_name: "nightly".into(), body: serde_json::from_str(body).unwrap() };
+        let task = Task {
+            job: 3,
+            job_name: "nightly".into(),
+            body: serde_json::from_str(body).unwrap(),
+            tenant: String::new(),
+            pool: String::new(),
+        };
         StartOrder { order, task: task.into(), leash_until: None, until: Timestamp(0) }
     }
 
@@ -105,7 +118,7 @@ mod tests {
 
     fn show(body: &str, order: Order) -> String {
         let start = start(body, order);
-        match environment(&start, &start.task.body.env, &super::super::params(&start).unwrap(), agent) {
+        match environment(&start, &start.task.body.env, &super::super::params(&start).unwrap(), None, agent) {
             Ok(env) => env.into_iter().map(|(n, v)| format!("{}={}\n", n.display(), v.display())).collect(),
             Err(error) => error.to_string(),
         }

@@ -135,7 +135,7 @@ mod tests {
             params: br#"{"late":"${zone}"}"#.to_vec().into(),
             ..Order::default()
         };
-        let task = Task { job: 3, job_name: "nightly".into(), body };
+        let task = Task { job: 3, job_name: "nightly".into(), body, tenant: String::new(), pool: String::new() };
         StartOrder { order, task: task.into(), leash_until: None, until: Timestamp(0) }
     }
 

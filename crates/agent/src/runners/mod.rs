@@ -2,22 +2,25 @@
 //! here starts anything.
 
 mod arguments;
+mod confine;
 mod environment;
 mod filled;
 mod forms;
 mod outcome;
 
 use std::ffi::OsString;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use model::Span;
 use serde_json::{Map, Value};
 use wire::task::{Lang, TaskKind};
 
+pub(crate) use confine::prepare as prepare_policy;
 pub(crate) use filled::{Filled, masks};
 pub(crate) use outcome::{of_ending, of_orphan};
 
+use crate::policy::{Policy, Refusal};
 use crate::process::{ScriptError, ScriptKind, Scripts};
 use crate::session::StartOrder;
 use crate::shim::{Secrets, ShimOrder};
@@ -39,6 +42,15 @@ pub(crate) enum NotRunnable {
     NoSecret(String),
     #[error(transparent)]
     Script(#[from] ScriptError),
+    #[error("{}: the policy of agent {agent} forbids it: {} ({}{})", .refusal.code, .refusal.what, .refusal.rule, in_file(.file))]
+    Forbidden { agent: String, file: Option<PathBuf>, refusal: Refusal },
+}
+
+fn in_file(file: &Option<PathBuf>) -> String {
+    match file {
+        Some(file) => format!(" in {} on its machine", file.display()),
+        None => "; it has no policy file, so what is harmless by itself is allowed".into(),
+    }
 }
 
 /// What the machine offers to every task.
@@ -50,6 +62,18 @@ pub(crate) struct Runners {
     /// The limit of open files the agent was started with.
     pub(crate) open_files: Option<u64>,
     pub(crate) cgroup: Option<PathBuf>,
+    pub(crate) policy: Policy,
+    /// The agent's name, as it is shown.
+    pub(crate) agent: String,
+    /// Where tasks of other users start and find their scripts.
+    pub(crate) shared: Option<Shared>,
+}
+
+/// A place that users other than the agent's own can enter.
+#[derive(Debug)]
+pub(crate) struct Shared {
+    pub(crate) dir: PathBuf,
+    pub(crate) scripts: Scripts,
 }
 
 impl Runners {
@@ -57,10 +81,29 @@ impl Runners {
     pub(crate) fn prepare(&self, start: &StartOrder) -> Result<(ShimOrder, Option<Secrets>), NotRunnable> {
         let body = &start.task.body;
         let filled = Filled::of(start)?;
-        let argv = self.argv(&body.kind, start, &filled)?;
+        let forbidden = |refusal| self.forbidden(refusal);
+        let (tenant, pool) = (&start.task.tenant, &start.task.pool);
+        let person = confine::person(&self.policy, body.run_as.as_deref(), tenant, pool).map_err(forbidden)?;
+        let other = person.as_ref().filter(|person| person.run_as.is_some());
+        let shared = other.and(self.shared.as_ref());
+        let scripts = shared.map_or(&self.scripts, |shared| &shared.scripts);
+        let argv = self.argv(&body.kind, scripts, start, &filled)?;
         let mut order = ShimOrder::new(start.order.attempt, argv);
-        order.cwd = filled.cwd.as_deref().map_or_else(|| self.work_dir.clone(), PathBuf::from);
-        order.env = environment::environment(start, &filled.env, &filled.params, |name| std::env::var_os(name))?;
+        (order.cwd, order.cwd_exact) = match (&filled.cwd, shared, other) {
+            (Some(asked), _, _) if self.policy.directories.is_some() => {
+                (confine::place(&self.policy, Path::new(asked.as_ref())).map_err(forbidden)?, true)
+            }
+            (Some(asked), _, _) => (PathBuf::from(asked.as_ref()), false),
+            (None, Some(shared), Some(person)) => (confine::of_user(&shared.dir, &person.name), false),
+            (None, _, _) => (self.work_dir.clone(), false),
+        };
+        let agent = |name: &str| std::env::var_os(name);
+        order.env = environment::environment(start, &filled.env, &filled.params, person.as_ref(), agent)?;
+        if matches!(body.kind, TaskKind::Command { .. }) {
+            let path = order.env.iter().find(|(name, _)| name == "PATH").map(|(_, value)| value);
+            confine::program(&self.policy, &order.argv[0], path, &order.cwd).map_err(forbidden)?;
+        }
+        order.run_as = person.and_then(|person| person.run_as);
         order.timeout = start.order.timeout_us.map(|us| Duration::from(Span(us)));
         order.grace = Span(start.order.stop_grace_us).into();
         order.log_bytes_max = body.log.max_bytes;
@@ -72,10 +115,25 @@ impl Runners {
         Ok((order, filled::secrets(start)?))
     }
 
-    fn argv(&self, kind: &TaskKind, start: &StartOrder, filled: &Filled) -> Result<Vec<OsString>, NotRunnable> {
+    /// Whether this machine runs such a task at all.
+    pub(crate) fn judge(&self, start: &StartOrder) -> Result<(), NotRunnable> {
+        self.policy.judge(&start.task.body).map_err(|refusal| self.forbidden(refusal))
+    }
+
+    fn forbidden(&self, refusal: Refusal) -> NotRunnable {
+        NotRunnable::Forbidden { agent: self.agent.clone(), file: self.policy.file.clone(), refusal }
+    }
+
+    fn argv(
+        &self,
+        kind: &TaskKind,
+        scripts: &Scripts,
+        start: &StartOrder,
+        filled: &Filled,
+    ) -> Result<Vec<OsString>, NotRunnable> {
         let (mut argv, args) = match kind {
             TaskKind::Script { lang, source, args } => {
-                (self.scripts.prepare(script_kind(*lang), source.as_bytes())?, &args[..])
+                (scripts.prepare(script_kind(*lang), source.as_bytes())?, &args[..])
             }
             TaskKind::Command { argv } => {
                 let (program, args) = argv.split_first().ok_or(NotRunnable::NoProgram)?;

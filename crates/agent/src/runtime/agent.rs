@@ -10,14 +10,15 @@ use std::time::Duration;
 
 use tokio::sync::mpsc::UnboundedReceiver;
 use tokio_util::sync::CancellationToken;
-use wire::link::{Up, up};
+use wire::link::{Down, Up, down, up};
 use wire::task::ExitCodes;
 
 use super::clock;
-use super::config::{AgentConfig, AgentError};
+use super::config::{AgentConfig, AgentError, ServerAddress};
 use super::hands::{Event, Hands, Work};
 use super::load::Load;
 use super::logs::{self, LogWork};
+use super::own_places::OwnPlaces;
 use super::recover::{Recovery, Settled};
 use super::servers::{News, Servers};
 use crate::data::{DataDir, TakenFile};
@@ -41,6 +42,7 @@ pub(super) struct Agent {
     hands: Hands,
     events: UnboundedReceiver<Event>,
     logs: logs::Sender,
+    own: OwnPlaces,
     load: Load,
     /// How to judge the exit codes of what runs.
     codes: BTreeMap<i64, ExitCodes>,
@@ -57,6 +59,7 @@ impl Agent {
         hands: Hands,
         events: UnboundedReceiver<Event>,
         logs: logs::Sender,
+        own: OwnPlaces,
     ) -> Agent {
         let ended: Vec<i64> = recovery.ended.iter().map(|(attempt, _)| *attempt).collect();
         for (attempt, shard, settled) in recovery.logs {
@@ -81,6 +84,7 @@ impl Agent {
             hands,
             events,
             logs,
+            own,
             codes: recovery.taken.into_iter().map(|(attempt, taken)| (attempt, taken.exit)).collect(),
             acts: Vec::new(),
             beats: Some(BTreeMap::new()),
@@ -100,7 +104,7 @@ impl Agent {
             };
             tokio::select! {
                 () = stop.cancelled() => break,
-                (server, news) = servers.next() => self.news(server, news),
+                (server, news) = servers.next() => self.news(&servers, server, news),
                 Some(event) = self.events.recv() => self.event(event),
                 () = sleep => {}
             }
@@ -118,12 +122,17 @@ impl Agent {
             let more = more_events.is_ok();
             more_events.into_iter().for_each(|event| self.event(event));
             let Some((server, news)) = ready(servers.next()).await else { if more { continue } else { return } };
-            self.news(server, news);
+            self.news(servers, server, news);
         }
     }
 
-    fn news(&mut self, server: Server, news: News) {
+    fn news(&mut self, servers: &Servers, server: Server, news: News) {
         let now = clock::now();
+        if let News::Came(Down { body: Some(down::Body::Welcome(welcome)) }) = &news
+            && let Some(Ok(reached)) = servers.address(server).map(ServerAddress::read)
+        {
+            self.own.told(server, reached, welcome.own.clone());
+        }
         match news {
             News::Opened => self.session.on_connected(server, now, &mut self.acts),
             News::Came(down) => self.session.on_down(server, now, down, &mut self.acts),

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use super::cgroup::Cgroups;
 use crate::data::DataError;
+use crate::policy::{BadPolicy, Policy};
 use crate::process::Starter;
 use crate::session::Profile;
 use crate::spool::SpoolLimits;
@@ -17,6 +18,8 @@ pub struct AgentConfig {
     pub seeds: Vec<ServerAddress>,
     /// Needed only until the agent has an identity.
     pub token: Option<JoinToken>,
+    /// Who vouches for the servers (PEM), instead of what was learned when joining.
+    pub ca: Option<PathBuf>,
     pub profile: Profile,
     pub shim: Starter,
     /// Where tasks get control groups of their own.
@@ -26,6 +29,8 @@ pub struct AgentConfig {
     /// Output that no server took is dropped after this long.
     pub log_keep: Duration,
     pub spool: SpoolLimits,
+    /// What this machine lets tasks do.
+    pub policy: Policy,
 }
 
 impl AgentConfig {
@@ -34,12 +39,14 @@ impl AgentConfig {
             data: data.into(),
             seeds,
             token: None,
+            ca: None,
             profile,
             shim: Starter::nearest(),
             cgroups: Cgroups::default(),
             redial_max: Duration::from_secs(2),
             log_keep: Duration::from_secs(7 * 24 * 3600),
             spool: SpoolLimits::default(),
+            policy: Policy::default(),
         }
     }
 }
@@ -74,6 +81,8 @@ impl std::fmt::Debug for JoinToken {
 pub enum AgentError {
     #[error(transparent)]
     Data(#[from] DataError),
+    #[error(transparent)]
+    Policy(#[from] BadPolicy),
     #[error("this agent was given no server")]
     NoServer,
     #[error("cannot {doing}")]

@@ -41,9 +41,10 @@ pub(crate) enum DialError {
         #[source]
         source: tonic::transport::Error,
     },
-    #[error("the server at {address} does not prove to be one of those this agent joined")]
+    #[error("the server at {address} does not prove to be one of those this agent joined: {advice}")]
     Untrusted {
         address: String,
+        advice: &'static str,
         #[source]
         source: tonic::transport::Error,
     },
@@ -62,10 +63,10 @@ pub(crate) enum DialError {
     },
     #[error(
         "the server at {address} speaks TLS and this agent does not know who vouches for it; let it join with a token of \
-         that server, which carries a fingerprint after an @"
+         that server, which carries a fingerprint after an @, or give it --ca FILE"
     )]
     NoAuthority { address: String },
-    #[error("the join token is for a server that speaks TLS; write https:// instead of http:// in {address}")]
+    #[error("this agent is to talk only to servers that speak TLS; write https:// instead of http:// in {address}")]
     NotSecure { address: String },
     #[error("this agent has not joined yet and was given no token")]
     NoToken,
@@ -134,7 +135,7 @@ impl Dialer {
             .initial_connection_window_size(WINDOW);
         endpoint.connect().await.map_err(|source| {
             if trust::is_untrusted(&source) {
-                DialError::Untrusted { address, source }
+                DialError::Untrusted { address, advice: trust::advice(&source), source }
             } else {
                 DialError::Unreachable { address, source }
             }
@@ -148,10 +149,14 @@ impl Dialer {
         let fingerprint = token.as_deref().and_then(|token| trust::split_token(token).1);
         if !address.starts_with("https://") {
             // A secret that was meant for a server that proves itself must not go to one that does not.
-            return match fingerprint {
+            return match fingerprint.or(self.config.ca.as_ref().map(|_| "")) {
                 Some(_) => Err(DialError::NotSecure { address: address.to_owned() }),
                 None => Ok(None),
             };
+        }
+        if let Some(file) = &self.config.ca {
+            let read = std::fs::read(file);
+            return read.map(Some).map_err(|source| DialError::Unread { path: file.clone(), source });
         }
         if let Some(kept) = self.data.authority()?.filter(|_| joined) {
             return Ok(Some(kept));

@@ -120,6 +120,11 @@ impl Hand {
 
     fn start(&mut self, start: StartOrder) {
         let attempt = start.order.attempt;
+        // What this machine does not run leaves no trace.
+        if let Err(error) = self.tools.runners.judge(&start) {
+            let outcome = Outcome::of(Verdict::Refused, chain(&error), clock::wall());
+            return self.tell(Event::Ended { attempt, outcome });
+        }
         let doing = match &start.task.body.kind {
             TaskKind::Http(_) => Doing::Http,
             TaskKind::Script { .. } | TaskKind::Command { .. } | TaskKind::Noop | TaskKind::Executor { .. } => {

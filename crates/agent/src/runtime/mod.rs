@@ -11,6 +11,7 @@ mod hands;
 mod http;
 mod load;
 mod logs;
+mod own_places;
 mod recover;
 mod servers;
 mod stream;
@@ -28,11 +29,12 @@ pub use cgroup::Cgroups;
 pub use config::{AgentConfig, AgentError, JoinToken, ServerAddress};
 use dial::Dialer;
 use hands::{Event, Hands, Tools};
+use own_places::OwnPlaces;
 use servers::Servers;
 
-use crate::data::DataDir;
+use crate::data::{DataDir, forget_older_than};
 use crate::process::{self, Scripts, Watcher};
-use crate::runners::Runners;
+use crate::runners::{Runners, Shared, prepare_policy};
 
 const SCRIPTS_KEPT: Duration = Duration::from_secs(30 * 24 * 3600);
 
@@ -51,12 +53,13 @@ pub async fn run(config: AgentConfig, stop: CancellationToken) -> Result<(), Age
         watcher.watch(owned).map_err(AgentError::io("watch a running task"))?;
     }
     let leave = stop.child_token();
+    let own = OwnPlaces::default();
     let cgroup = config.cgroups.find(data.root());
     let tools = Tools {
         starter: config.shim.clone(),
-        runners: runners(&data, cgroup.clone())?,
+        runners: runners(&config, &data, cgroup.clone())?,
         watcher,
-        http: http::Caller::new(),
+        http: http::Caller::new(config.policy.http.0.clone(), own.clone()),
         run_dir: data.run(),
         taken_dir: data.taken(),
         events: events_sender,
@@ -69,7 +72,7 @@ pub async fn run(config: AgentConfig, stop: CancellationToken) -> Result<(), Age
         Dialer { config: config.clone(), data: data.clone(), address, joining: Arc::default(), may_join: true };
     let servers = Servers::new(dialer.clone(), data.servers()?);
     let (logs, shipping) = logs::spawn(&dialer, leave.clone()).map_err(AgentError::io("watch the output of tasks"))?;
-    let agent = Agent::new(&config, data, recovery, hands, events, logs);
+    let agent = Agent::new(&config, data, recovery, hands, events, logs, own);
     let result = agent.run(servers, stop).await;
     leave.cancel();
     // The directory is free for the next agent only when nobody of ours is in it.
@@ -78,7 +81,7 @@ pub async fn run(config: AgentConfig, stop: CancellationToken) -> Result<(), Age
     result
 }
 
-fn runners(data: &DataDir, cgroup: Option<PathBuf>) -> Result<Runners, AgentError> {
+fn runners(config: &AgentConfig, data: &DataDir, cgroup: Option<PathBuf>) -> Result<Runners, AgentError> {
     let work_dir = data.root().join("work");
     std::fs::create_dir_all(&work_dir).map_err(AgentError::io("make the directory tasks start in"))?;
     if let Err(error) = data.forget_scripts_older_than(SCRIPTS_KEPT) {
@@ -89,5 +92,13 @@ fn runners(data: &DataDir, cgroup: Option<PathBuf>) -> Result<Runners, AgentErro
         tracing::warn!(%error, "cannot raise the limit of open files; that many tasks cannot be watched");
     }
     let path = std::env::var_os("PATH").unwrap_or_default();
-    Ok(Runners { scripts: Scripts::new(data.scripts(), path), work_dir, open_files: open_files.ok(), cgroup })
+    let (policy, agent) = (config.policy.clone(), config.profile.name.clone());
+    let shared = prepare_policy(&policy)?.map(|dir| {
+        let scripts = dir.join("scripts");
+        // It is made with the first script.
+        let _ = forget_older_than(&scripts, SCRIPTS_KEPT);
+        Shared { scripts: Scripts::new(scripts, path.clone()).for_others(), dir }
+    });
+    let scripts = Scripts::new(data.scripts(), path);
+    Ok(Runners { scripts, work_dir, open_files: open_files.ok(), cgroup, policy, agent, shared })
 }

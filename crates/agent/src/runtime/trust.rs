@@ -72,16 +72,39 @@ pub(super) async fn learn(address: &str, fingerprint: &str) -> Result<Vec<u8>, D
 
 /// Whether a connection failed because the other side could not prove who it is.
 pub(super) fn is_untrusted(error: &(dyn std::error::Error + 'static)) -> bool {
+    fault(error).is_some()
+}
+
+/// What to do about it.
+pub(super) fn advice(error: &(dyn std::error::Error + 'static)) -> &'static str {
+    match fault(error) {
+        Some(CertificateError::Expired | CertificateError::ExpiredContext { .. }) => {
+            "its certificate has expired; renew it and start the server again"
+        }
+        Some(CertificateError::NotValidYet | CertificateError::NotValidYetContext { .. }) => {
+            "its certificate is not valid yet; are the clocks of both machines right?"
+        }
+        Some(CertificateError::NotValidForName | CertificateError::NotValidForNameContext { .. }) => {
+            "its certificate is for another name; dial that, or start the server with --agent-address"
+        }
+        Some(CertificateError::UnknownIssuer | CertificateError::BadSignature) => {
+            "another authority vouches for it; is it another server, or should this agent be given --ca?"
+        }
+        Some(_) | None => "its certificate cannot be used",
+    }
+}
+
+fn fault(error: &(dyn std::error::Error + 'static)) -> Option<CertificateError> {
     let mut next = Some(error);
     while let Some(error) = next {
         let inner = error.downcast_ref::<std::io::Error>().and_then(|error| error.get_ref());
         let tls = inner.and_then(|inner| inner.downcast_ref::<rustls::Error>()).or_else(|| error.downcast_ref());
-        if matches!(tls, Some(rustls::Error::InvalidCertificate(_))) {
-            return true;
+        if let Some(rustls::Error::InvalidCertificate(fault)) = tls {
+            return Some(fault.clone());
         }
         next = error.source();
     }
-    false
+    None
 }
 
 fn to_pem(der: &CertificateDer<'_>) -> Vec<u8> {

@@ -116,6 +116,8 @@ pub struct Task {
     pub job: i64,
     pub job_name: String,
     pub body: TaskBody,
+    pub tenant: String,
+    pub pool: String,
 }
 
 /// Who this agent says it is.
@@ -126,6 +128,10 @@ pub struct Profile {
     pub labels: std::collections::BTreeMap<String, String>,
     pub slots: u32,
     pub version: String,
+    /// Kinds of task its policy lets it run; all if empty.
+    pub tasks: Vec<String>,
+    /// Its policy, for people.
+    pub policy: String,
 }
 
 /// What was on disk when the agent started.

@@ -17,6 +17,8 @@ impl Session {
             slots: profile.slots,
             rebooted: self.rebooted,
             up_us: (now.steady - self.booted).0.max(1),
+            tasks: profile.tasks.clone(),
+            policy: profile.policy.clone(),
         }
     }
 

@@ -22,12 +22,12 @@ const fn undelivered(why: &'static str) -> Refusal {
 
 impl Session {
     pub(super) fn on_task(&mut self, from: Server, task: link::Task, out: &mut Vec<Act>) {
-        let link::Task { version, job, job_name, body } = task;
+        let link::Task { version, job, job_name, body, tenant, pool } = task;
         let read = serde_json::from_slice::<TaskBody>(&body).map_err(|error| error.to_string());
         if let Err(error) = &read {
             out.push(Act::Note(Note::UnreadableTask { version, error: error.clone() }));
         }
-        let task = read.map(|body| Task { job, job_name, body }.into());
+        let task = read.map(|body| Task { job, job_name, body, tenant, pool }.into());
         self.stream_mut(from).tasks.insert(version, task);
     }
 

@@ -94,6 +94,7 @@ impl FakeServer {
             beat_every_ms: 100,
             version: "test".into(),
             server: self.number,
+            ..Welcome::default()
         }));
         talk.send(down::Body::Greet(Greet { shard: 1, term: self.term }));
         talk
@@ -209,7 +210,7 @@ impl Talk {
 
     pub(crate) fn task(&self, version: i64, body: serde_json::Value) {
         let body = serde_json::to_vec(&body).unwrap().into();
-        self.send(down::Body::Task(Task { version, job: 1, job_name: "job".into(), body }));
+        self.send(down::Body::Task(Task { version, job: 1, job_name: "job".into(), body, ..Task::default() }));
     }
 
     pub(crate) fn order(&self, attempt: i64, version: i64) {

@@ -30,6 +30,7 @@ impl Agent {
             labels: BTreeMap::from([("zone".into(), "a".into())]),
             slots: 8,
             version: "1.2.3".into(),
+            ..Profile::default()
         };
         let mut config = AgentConfig::new(data, seeds, profile);
         config.token = Some(JoinToken::Given("let me in".into()));

@@ -45,6 +45,7 @@ pub fn rule(text: &str, job: impl Fn(&str) -> JobId) -> Rule {
                 rule.pool.labels.insert(key.into(), value.into());
             }
             "route" => rule.pool.route = route(rest),
+            "runs" => rule.pool.runs = Some(TaskSort::of_key(rest).expect("a sort of task")),
             "executors" => rule.pool.of = Targets::Executors,
             "lost_after" => rule.lost_after = span(rest),
             "mutex" => rule.needs.extend(need(ResourceKind::Mutex, rest)),

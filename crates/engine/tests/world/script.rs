@@ -70,6 +70,7 @@ impl World {
                 let agent = Box::new(machine.record.clone());
                 self.ask(Command::PutAgent { agent });
             }
+            ("revoked", [name]) => self.tell(Input::AgentRemoved { agent: self.agent_named(name) }),
             ("remove", ["agent", name]) => {
                 let agent = self.agent_named(name);
                 self.ask(Command::RemoveAgent { agent });
@@ -171,6 +172,7 @@ impl World {
             seen_at: None,
             version: String::new(),
             serves: model::Serves::Own,
+            runs: model::TaskSorts::ALL,
             kind: model::AgentKind::Agent,
         };
         let mut runs = None;
@@ -188,6 +190,7 @@ impl World {
                 }
                 ["for", "everyone"] => record.serves = Serves::Everyone,
                 ["for", tenant] => record.tenant = self.tenant_of(&format!("{tenant}/")),
+                ["may", keys] => record.runs = model::TaskSorts::of_keys(keys.split('+')),
                 ["runs", how_long] => runs = Some(span(how_long)),
                 other => panic!("agent {name} {other:?}"),
             }

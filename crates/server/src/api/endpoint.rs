@@ -136,7 +136,7 @@ endpoints! {
 
     PoolList POOL_LIST { => |s| s.says("Pools that have agents or a limit").page::<PoolView>() }
     PoolPut POOL_PUT { AT = At::First; => |s| s.says("Limit a pool, or list its executors").body::<PoolBody>().json::<PoolView>()
-        .may(&[Code::BadName, Code::BadAddress]) }
+        .may(&[Code::BadName, Code::BadAddress, Code::NeverCalled, Code::PrivateForbidden, Code::OwnPort]) }
     PoolDelete POOL_DELETE { AT = At::First; => |s| s.says("Forget a pool nobody is in").nothing().may(&[Code::NoSuchPool, Code::PoolInUse]) }
     ResourceList RESOURCE_LIST { => |s| s.says("Mutexes and counted resources: who holds them and who waits").page::<ResourceView>() }
     ResourcePut RESOURCE_PUT { AT = At::First; => |s| s.says("Say how much there is of a counted resource").body::<ResourceBody>().json::<ResourceView>()
@@ -147,6 +147,8 @@ endpoints! {
     AgentUndrain AGENT_UNDRAIN { AT = At::First; => |s| s.says("Give it work again").json::<AgentView>().may(&[Code::NoSuchAgent]) }
     AgentRemove AGENT_REMOVE { AT = At::First; => |s| s.says("Forget an agent; it must join again to come back")
         .nothing().may(&[Code::NoSuchAgent, Code::AgentBusy]) }
+    AgentRevoke AGENT_REVOKE { AT = At::First; => |s| s.says("Cut an agent off at once, whatever it runs: its identity is worth nothing any more")
+        .nothing().may(&[Code::NoSuchAgent]) }
     JoinToken JOIN_TOKEN { REMEMBERED = false; => |s| s.says("A token with which one agent joins, once")
         .optional_body::<JoinTokenBody>().created::<JoinTokenView>().may(&[Code::BadLength, Code::BadName, Code::NoSuchTenant]) }
     LimitShow LIMIT_SHOW { => |s| s.says("How many instances may run at once in the whole installation").json::<LimitBody>() }

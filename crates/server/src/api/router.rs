@@ -144,6 +144,7 @@ fn agents(mounts: Mounts) -> Mounts {
         .at(AgentDrain, door::drain)
         .at(AgentUndrain, door::undrain)
         .at(AgentRemove, door::remove)
+        .at(AgentRevoke, door::revoke)
         .at(JoinToken, door::join_token)
         .at(AgentShare, door::share)
         .at(LimitShow, door::limit)

@@ -6,26 +6,32 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use cluster::{Stretch, Tenure};
+use futures::StreamExt;
 use model::AgentId;
 use store::{Reads, StoreError};
 use tokio::sync::mpsc;
 use tokio_stream::Stream;
 use tokio_stream::wrappers::ReceiverStream;
+use tokio_util::sync::CancellationToken;
 use tonic::{Code, Request, Response, Status, Streaming};
 use wire::link::{Down, JoinReply, JoinRequest, LogDown, LogUp, Up, link_server::Link};
 
-use super::stream;
+use super::stream::{self, Way};
 use super::switchboard::Switchboard;
 use super::tasks::Tasks;
 use super::values::Values;
 use crate::audit::Audit;
 use crate::clock::Clock;
 use crate::doorman::Doorman;
+use crate::egress::Calls;
 use crate::logs::LogStore;
 use crate::shard::Shards;
+use crate::tenants::Tenants;
 
 /// Messages to one agent that may wait for its network before the next is made.
 const DOWN_QUEUE: usize = 64;
+/// What a removed agent is told.
+const REMOVED: &str = "this agent was removed; to come back it must join with a new token";
 const READ_WITHIN: Duration = Duration::from_secs(5);
 
 #[derive(Clone)]
@@ -45,6 +51,10 @@ pub struct LinkService {
     pub values: Values,
     /// The agents' port speaks TLS.
     pub tls: bool,
+    pub calls: Calls,
+    pub tenants: Arc<Tenants>,
+    /// Where this server listens.
+    pub own: Vec<String>,
 }
 
 /// Whether an agent may take this server for the owner of what it greeted for.
@@ -91,28 +101,51 @@ impl Link for LinkService {
     type SessionStream = Answers<Down>;
 
     async fn session(&self, request: Request<Streaming<Up>>) -> Result<Response<Self::SessionStream>, Status> {
-        let agent = self.known_agent(&request).await?;
+        let (agent, pass) = self.known_agent(&request).await?;
         let (downs, out) = mpsc::channel(DOWN_QUEUE);
         // Whoever listens in between must not hear a secret.
         let private = self.tls || request.remote_addr().is_some_and(|from| from.ip().is_loopback());
-        tokio::spawn(stream::run(self.clone(), agent, private, request.into_inner(), downs));
-        Ok(Response::new(Box::pin(ReceiverStream::new(out))))
+        let (link, ups) = (self.clone(), request.into_inner());
+        let way = Way { private, pass: pass.clone() };
+        tokio::spawn(async move { stream::run(link, agent, way, ups, downs).await });
+        Ok(Response::new(while_known(out, pass)))
     }
 
     type LogsStream = Answers<LogDown>;
 
     async fn logs(&self, request: Request<Streaming<LogUp>>) -> Result<Response<Self::LogsStream>, Status> {
-        let agent = self.known_agent(&request).await?;
+        let (agent, pass) = self.known_agent(&request).await?;
         let (kept, out) = mpsc::channel(DOWN_QUEUE);
-        tokio::spawn(Arc::clone(&self.logs).receive(agent, request.into_inner(), kept));
-        Ok(Response::new(Box::pin(ReceiverStream::new(out))))
+        // What comes after the agent was cut off is not read.
+        let frames = request.into_inner().take_until(pass.clone().cancelled_owned());
+        tokio::spawn(Arc::clone(&self.logs).receive(agent, Box::pin(frames), kept));
+        Ok(Response::new(while_known(out, pass)))
     }
 }
 
+/// What is sent to an agent, until it is cut off: then at once nothing more, and why.
+fn while_known<T: Send + 'static>(out: mpsc::Receiver<Result<T, Status>>, pass: CancellationToken) -> Answers<T> {
+    let sent = ReceiverStream::new(out).take_until(pass.clone().cancelled_owned());
+    let removed = async move { pass.is_cancelled().then(|| Err(Status::unauthenticated(REMOVED))) };
+    Box::pin(sent.chain(futures::stream::once(removed).filter_map(std::future::ready)))
+}
+
 impl LinkService {
-    async fn known_agent<T>(&self, request: &Request<T>) -> Result<AgentId, Status> {
+    /// Who it is, and what its streams end by.
+    async fn known_agent<T>(&self, request: &Request<T>) -> Result<(AgentId, CancellationToken), Status> {
+        let agent = self.recognised(request).await?;
+        let pass = self.switchboard.pass(agent);
+        // Removed between the two: its pass would end by nothing.
+        if self.doorman.has_heard_of(agent) { Ok((agent, pass)) } else { Err(Status::unauthenticated(REMOVED)) }
+    }
+
+    async fn recognised<T>(&self, request: &Request<T>) -> Result<AgentId, Status> {
         let text = |name: &str| request.metadata().get(name).and_then(|value| value.to_str().ok());
-        let unknown = || Status::unauthenticated("this agent is not known here; join it with a token");
+        let unknown = || {
+            Status::unauthenticated(
+                "this agent is not known here; it was removed, or never joined: join it with a token",
+            )
+        };
         let agent: AgentId = text("duly-agent").and_then(|id| id.parse().ok()).ok_or_else(unknown)?;
         let secret = text("authorization").and_then(|value| value.strip_prefix("Bearer ")).ok_or_else(unknown)?;
         if self.doorman.knows_agent(agent, secret) {

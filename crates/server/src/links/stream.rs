@@ -9,6 +9,7 @@ use cluster::Stretch;
 use engine::{Input, Order};
 use model::{AgentId, Outcome, Report, ReportKind, ShardId, Verdict, VersionId};
 use tokio::sync::mpsc;
+use tokio_util::sync::CancellationToken;
 use tonic::{Status, Streaming};
 use wire::link::{self, Down, Hello, Up, down, up};
 
@@ -27,7 +28,15 @@ const TASKS_MAX: usize = 100_000;
 
 type Downs = mpsc::Sender<Result<Down, Status>>;
 
-pub(super) async fn run(link: LinkService, agent: AgentId, private: bool, mut ups: Streaming<Up>, downs: Downs) {
+/// How an agent came in.
+pub(super) struct Way {
+    /// Nobody can listen in between.
+    pub private: bool,
+    /// Good until the agent is cut off.
+    pub pass: CancellationToken,
+}
+
+pub(super) async fn run(link: LinkService, agent: AgentId, way: Way, mut ups: Streaming<Up>, downs: Downs) {
     let Some(hello) = first_word(&mut ups).await else { return };
     let Some(record) = link.doorman.record_of(agent, &hello, link.clock.now()) else {
         let _ = downs.send(Err(Status::unauthenticated("this agent was removed"))).await;
@@ -36,10 +45,19 @@ pub(super) async fn run(link: LinkService, agent: AgentId, private: bool, mut up
     let stretch = link.tenure.as_ref().map(|tenure| tenure.stretch());
     let (serial, words) = link.switchboard.connect(agent, link.clock.now());
     tracing::info!(%agent, name = %record.name, "agent connected");
-    let talker =
-        tokio::spawn(talk(link.clone(), Ear { protocol: hello.protocol, private }, stretch, words, downs.clone()));
+    let talker = tokio::spawn(talk(
+        link.clone(),
+        Ear { protocol: hello.protocol, private: way.private },
+        stretch,
+        words,
+        downs.clone(),
+    ));
     let uptime = Uptime::of(&hello, Instant::now());
-    listen(&link, &record, uptime, serial, stretch, &mut ups, &downs).await;
+    tokio::select! {
+        biased;
+        () = way.pass.cancelled() => {}
+        () = listen(&link, &record, uptime, serial, stretch, &mut ups, &downs) => {}
+    }
     talker.abort();
     if link.switchboard.disconnect(agent, serial) {
         tracing::warn!(%agent, name = %record.name, "agent is gone");
@@ -70,6 +88,7 @@ async fn talk(
         beat_every_ms: BEAT_EVERY.as_millis() as u32,
         version: env!("CARGO_PKG_VERSION").into(),
         server: link.server,
+        own: link.own.clone(),
     };
     let mut mouth = Mouth { link, protocol: ear.protocol, private: ear.private, downs, told: HashMap::new() };
     let mut open = mouth.say(down::Body::Welcome(welcome)).await;
@@ -206,18 +225,25 @@ impl Mouth {
         let mut items = Vec::with_capacity(orders.len());
         for order in orders {
             let Some(needs) = self.told.get(&order.version).cloned() else {
-                self.refuse(order, "what to run cannot be read: its task is gone");
+                self.refuse(order, Verdict::Undelivered, "what to run cannot be read: its task is gone");
                 continue;
             };
-            let params = self.params(order).await.map_err(|error| format!("what to run cannot be read: {error}"));
-            let message = match (params, needs) {
+            let params = self.params(order).await;
+            // What never left may be tried again: the store may be read by then.
+            let unread = |error| (Verdict::Undelivered, format!("what to run cannot be read: {error}"));
+            let message = match (params.map_err(unread), needs) {
                 (Ok(params), None) => Ok(order_message(order, params)),
-                (Ok(params), Some(needs)) => self.confide(order, params, needs).await,
+                (Ok(params), Some(needs)) => {
+                    self.confide(order, params, needs).await.map_err(|error| (Verdict::Refused, error))
+                }
                 (Err(error), _) => Err(error),
             };
             match message {
-                Ok(message) => items.push(message),
-                Err(error) => self.refuse(order, &error),
+                Ok(message) => {
+                    let private_networks = Some(self.link.calls.may_call_private(order.tenant));
+                    items.push(link::Order { private_networks, ..message });
+                }
+                Err((verdict, error)) => self.refuse(order, verdict, &error),
             }
         }
         items.is_empty() || self.say(down::Body::Orders(link::Orders { items })).await
@@ -252,6 +278,8 @@ impl Mouth {
                 job: task.job.0,
                 job_name: task.job_name.clone(),
                 body: task.body.clone().into(),
+                pool: task.pool.clone(),
+                tenant: self.link.tenants.get(task.tenant).map(|tenant| tenant.name.clone()).unwrap_or_default(),
             };
             if !self.say(down::Body::Task(body)).await {
                 return false;
@@ -282,9 +310,9 @@ impl Mouth {
     }
 
     /// An order that never left is a report we write ourselves.
-    fn refuse(&self, order: &Order, error: &str) {
+    fn refuse(&self, order: &Order, verdict: Verdict, error: &str) {
         tracing::error!(attempt = %order.attempt, %error, "an order cannot be sent; it is refused");
-        let outcome = Outcome::of(Verdict::Refused, error, self.link.clock.now());
+        let outcome = Outcome::of(verdict, error, self.link.clock.now());
         let kind = ReportKind::Ended(Box::new(outcome));
         let report = Report { attempt: order.attempt, seq: u32::MAX, kind };
         self.link.shards.tell(order.shard, Input::Report { agent: order.agent, report });
@@ -312,5 +340,6 @@ pub fn order_message(order: &Order, params: Vec<u8>) -> link::Order {
         // What its task names is added where it is sent.
         variables: Default::default(),
         secrets: Default::default(),
+        private_networks: None,
     }
 }

@@ -7,6 +7,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use model::{AgentId, Load, ShardId, Term, Timestamp, VersionId};
 use parking_lot::Mutex;
 use tokio::sync::mpsc;
+use tokio_util::sync::CancellationToken;
 
 use crate::shard::{Outlets, Parcel, Seat};
 
@@ -38,6 +39,8 @@ pub struct Switchboard {
     servers: Arc<Mutex<Vec<String>>>,
     /// When agents that are gone were last heard, while this server remembers.
     heard: Arc<Mutex<BTreeMap<AgentId, Timestamp>>>,
+    /// What all streams of an agent end by.
+    passes: Arc<Mutex<BTreeMap<AgentId, CancellationToken>>>,
 }
 
 struct Line {
@@ -129,10 +132,16 @@ impl Switchboard {
         living.or_else(|| self.heard.lock().get(&agent).copied())
     }
 
-    /// Ends an agent's stream from our side.
-    pub fn hang_up(&self, agent: AgentId, reason: &'static str) {
-        if let Some(line) = self.lines.lock().get(&agent) {
-            let _ = line.words.send(Word::Close { reason });
+    /// Good until the agent is cut off. Whoever takes one must see afterwards that the agent is still known.
+    pub fn pass(&self, agent: AgentId) -> CancellationToken {
+        self.passes.lock().entry(agent).or_default().clone()
+    }
+
+    /// Ends every stream of an agent at once: nothing more goes out, and nothing that came is believed.
+    pub fn cut(&self, agent: AgentId) {
+        self.lines.lock().remove(&agent);
+        if let Some(pass) = self.passes.lock().remove(&agent) {
+            pass.cancel();
         }
     }
 
@@ -235,6 +244,20 @@ mod tests {
         assert!(board.open(seat.shard, agent, serial));
         board.deliver(seat, agent, parcel());
         assert_eq!(orders(&mut words), [1, 0, 1]);
+    }
+
+    #[test]
+    fn one_that_is_cut_off_is_sent_nothing_and_heard_no_more() {
+        let (board, agent) = (Switchboard::default(), AgentId(1));
+        let seat = Seat { shard: ShardId(3), term: Term(1) };
+        let (serial, mut words) = board.connect(agent, Timestamp(0));
+        let pass = board.pass(agent);
+        assert!(board.open(seat.shard, agent, serial));
+        board.cut(agent);
+        assert!(pass.is_cancelled() && !board.is_current(agent, serial) && !board.disconnect(agent, serial));
+        board.deliver(seat, agent, Parcel { orders: vec![order(agent)], ..Parcel::default() });
+        assert!(words.try_recv().is_err());
+        assert!(!board.pass(agent).is_cancelled(), "one that joins anew has a pass of its own");
     }
 
     fn order(agent: AgentId) -> engine::Order {

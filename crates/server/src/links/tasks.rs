@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use model::{ContentId, JobId, VersionId};
+use model::{ContentId, JobId, TenantId, VersionId};
 use store::{Reads, StoreError};
 use wire::JobBody;
 use wire::task::TaskBody;
@@ -29,6 +29,8 @@ pub struct Task {
     pub body: Vec<u8>,
     /// What orders of it must be told; none for nearly all tasks.
     pub needs: Option<Arc<Needs>>,
+    pub pool: String,
+    pub tenant: TenantId,
 }
 
 impl Tasks {
@@ -52,11 +54,15 @@ impl Tasks {
         let by = Instant::now() + READ_WITHIN;
         let gone = || StoreError::Corrupt(format!("version {version} is gone"));
         let stored = self.reads.version(version, by)?.ok_or_else(gone)?;
-        let job_name = self.reads.job(stored.job, by)?.map(|job| job.name).unwrap_or_default();
+        let job = self.reads.job(stored.job, by)?;
+        let tenant = job.as_ref().map_or(TenantId::DEFAULT, |job| job.tenant);
+        let job_name = job.map(|job| job.name).unwrap_or_default();
         // Many jobs run the same thing.
         let body = self.content(stored.task)?.to_vec();
         let needs = self.needs(&body, stored.source)?.map(Arc::new);
-        let task = Arc::new(Task { job: stored.job, job_name, body, needs });
+        let rule = wire::rule::decode(&self.content(stored.rule)?);
+        let pool = rule.map(|rule| rule.pool.name).unwrap_or_default();
+        let task = Arc::new(Task { job: stored.job, job_name, body, needs, pool, tenant });
         self.tasks.insert(version, Arc::clone(&task));
         Ok(task)
     }

@@ -13,10 +13,11 @@ use wire::{Code, Fault, Problem};
 
 use super::{Desk, Done, Refused, Sight};
 use crate::audit::{self, Facts};
+use crate::egress::NoWay;
 use crate::secret;
 
 const JOIN_WITHIN: Span = Span::HOUR;
-const JOIN_WITHIN_MAX: Span = Span::DAY.saturating_mul(30);
+const JOIN_WITHIN_MAX: Span = Span::DAY;
 
 impl Desk {
     pub(crate) fn list_agents(&self, sight: &Sight) -> Page<AgentView> {
@@ -58,6 +59,7 @@ impl Desk {
         let mut view = AgentView::new(record, presence.map(|presence| presence.load));
         let heard = self.switchboard.heard_at(record.id);
         view.seen_at = heard.map(Into::into).or(view.seen_at);
+        view.policy = self.doorman.policy(record.id).map(|policy| (*policy).clone());
         view
     }
 
@@ -109,7 +111,24 @@ impl Desk {
             return Ok(());
         }
         self.doorman.forget_agent(id).await?;
-        self.switchboard.hang_up(id, "this agent was removed");
+        self.cut_off(id);
+        Ok(())
+    }
+
+    /// At once, whatever it runs: its secret is worth nothing, its streams end on every server, and what it still says is
+    /// not believed. What it had stays in doubt until its time is over or a person decides.
+    pub(crate) async fn revoke_agent(&self, sight: &Sight, id: AgentId, by: Actor) -> Done<()> {
+        let record = self.agent(sight, id)?;
+        audit::before(Facts::new().put("name", &record.name).put("pools", &record.pools));
+        if record.kind.is_executor() {
+            let detail = format!("{} is an executor; revoke its token with `duly xxl-token revoke`", record.name);
+            return Err(Problem::new(Code::NoSuchAgent, detail).into());
+        }
+        // The secret first: a server that hears of the rest must not find it.
+        self.doorman.forget_agent(id).await?;
+        self.cut_off(id);
+        self.shards.ask(by, Command::RemoveAgent { agent: id }).await?;
+        tracing::warn!(agent = %id, name = %record.name, "an agent was revoked");
         Ok(())
     }
 
@@ -174,6 +193,7 @@ impl Desk {
     pub(crate) async fn put_pool(&self, tenant: TenantId, name: String, body: PoolBody, by: Actor) -> Done<PoolView> {
         check_name(&name, "name")?;
         check_addresses(&body.addresses)?;
+        self.check_reachable(tenant, &body.addresses).await?;
         let before = self.find_pool(tenant, &name).await?;
         before.iter().for_each(|pool| audit::before(pool_facts(pool.limit, &pool.addresses)));
         audit::after(pool_facts(body.limit, &body.addresses));
@@ -184,6 +204,18 @@ impl Desk {
         listed.map_err(|why| Problem::new(Code::StoreBusy, why))?;
         let pool = self.find_pool(tenant, &name).await?;
         Ok(pool.unwrap_or_else(|| empty(name, limit, addresses)))
+    }
+
+    /// Nobody is listed who would not be called.
+    async fn check_reachable(&self, tenant: TenantId, addresses: &[String]) -> Done<()> {
+        for (n, told) in addresses.iter().enumerate() {
+            let address = Address::parse(told).map_err(|error| Problem::new(Code::BadAddress, error.to_string()))?;
+            if let Err(NoWay::Forbidden { address }) = self.calls.find(tenant, &address).await {
+                let fault = Fault::new(address.ground.into(), format!("addresses[{n}]"), address.to_string());
+                return Err(fault.alone().into());
+            }
+        }
+        Ok(())
     }
 
     pub(crate) async fn delete_pool(&self, tenant: TenantId, name: String, by: Actor) -> Done<()> {

@@ -407,6 +407,7 @@ fn worth_repeating(input: &Input) -> bool {
         | Input::AgentUp { .. }
         | Input::AgentBeat { .. }
         | Input::AgentGone { .. }
+        | Input::AgentRemoved { .. }
         | Input::NotHere { .. }
         | Input::Unanswered { .. }
         | Input::Asked { .. }

@@ -6,6 +6,7 @@ use std::os::fd::{AsRawFd, RawFd};
 use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
+use model::TenantId;
 use nix::errno::Errno;
 use nix::sys::socket::{MsgFlags, recv};
 use rustls_platform_verifier::ConfigVerifierExt;
@@ -15,6 +16,7 @@ use tokio_rustls::TlsConnector;
 use wire::xxl::Address;
 
 use super::http::{Reader, Response};
+use crate::egress::{Calls, NoWay};
 
 const CONNECT_WITHIN: Duration = Duration::from_secs(3);
 /// Executors close idle connections after as little as five seconds; one that was quiet for longer than this may be
@@ -31,6 +33,13 @@ pub(super) struct Connection {
     used: Instant,
 }
 
+/// For whom is called, and where that may lead.
+#[derive(Clone)]
+pub(super) struct Way {
+    pub calls: Calls,
+    pub tenant: TenantId,
+}
+
 /// Why a call has no answer.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub(super) enum CallError {
@@ -43,10 +52,20 @@ pub(super) enum CallError {
 }
 
 impl Connection {
-    async fn open(address: &Address) -> Result<Connection, CallError> {
+    async fn open(address: &Address, way: &Way) -> Result<Connection, CallError> {
         let not_sent = |refused: bool, why: String| CallError::NotSent { refused, why };
-        let (host, port) = address.endpoint();
-        let dialled = tokio::time::timeout(CONNECT_WITHIN, TcpStream::connect((host, port))).await;
+        let (host, _) = address.endpoint();
+        // What the name means is looked up once, judged, and dialled: it may mean something else a moment later.
+        let found = tokio::time::timeout(CONNECT_WITHIN, way.calls.find(way.tenant, address)).await;
+        let found = match found {
+            Ok(Ok(found)) => found,
+            Ok(Err(NoWay::Unfound(error))) => {
+                return Err(not_sent(false, format!("{address} cannot be reached: {error}")));
+            }
+            Ok(Err(forbidden)) => return Err(not_sent(false, forbidden.to_string())),
+            Err(_) => return Err(not_sent(false, format!("{address} was not found within {CONNECT_WITHIN:?}"))),
+        };
+        let dialled = tokio::time::timeout(CONNECT_WITHIN, TcpStream::connect(&found[..])).await;
         let tcp = match dialled {
             Ok(Ok(tcp)) => tcp,
             Ok(Err(error)) => {
@@ -108,12 +127,13 @@ impl Connection {
 pub(super) async fn call(
     kept: &mut Option<Connection>,
     address: &Address,
+    way: &Way,
     request: &[u8],
     within: Duration,
 ) -> Result<Response, CallError> {
     let mut connection = match kept.take().filter(Connection::is_fresh) {
         Some(connection) => connection,
-        None => Connection::open(address).await?,
+        None => Connection::open(address, way).await?,
     };
     let answered = tokio::time::timeout(within, connection.call(request)).await;
     let response = answered.unwrap_or_else(|_| Err(CallError::Unanswered(format!("no answer within {within:?}"))))?;

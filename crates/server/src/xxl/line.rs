@@ -11,7 +11,7 @@ use parking_lot::Mutex;
 use tokio::sync::Notify;
 use wire::xxl::{Address, Dialect};
 
-use super::connection::{CallError, Connection, call};
+use super::connection::{CallError, Connection, Way, call};
 use super::evidence::Restart;
 use super::http::{Headers, Response, request};
 
@@ -25,6 +25,7 @@ pub(super) const ANSWER_WITHIN: Duration = Duration::from_secs(3);
 pub(super) struct Line {
     pub id: AgentId,
     pub address: Address,
+    way: Way,
     state: Mutex<State>,
     wake: Notify,
 }
@@ -54,9 +55,9 @@ struct State {
 }
 
 impl Line {
-    pub(super) fn new(id: AgentId, address: Address, headers: Headers, dialect: Dialect) -> Line {
+    pub(super) fn new(id: AgentId, address: Address, way: Way, headers: Headers, dialect: Dialect) -> Line {
         let state = State { headers: Arc::new(headers), dialect, ..State::default() };
-        Line { id, address, state: Mutex::new(state), wake: Notify::new() }
+        Line { id, address, way, state: Mutex::new(state), wake: Notify::new() }
     }
 
     /// Puts orders in line; true for each worker that has to be started for them.
@@ -226,7 +227,7 @@ impl Line {
     /// A question, over a connection of its own: it waits for no run and no run waits for it.
     pub(super) async fn ask(&self, what: &str, body: &str) -> Result<Response, CallError> {
         let request = request(&self.address, what, &self.headers(), body);
-        call(&mut None, &self.address, &request, ANSWER_WITHIN).await
+        call(&mut None, &self.address, &self.way, &request, ANSWER_WITHIN).await
     }
 
     /// A call that must not be repeated.
@@ -237,7 +238,8 @@ impl Line {
         body: &str,
         within: Duration,
     ) -> Result<Response, CallError> {
-        call(kept, &self.address, &request(&self.address, what, &self.headers(), body), within).await
+        let request = request(&self.address, what, &self.headers(), body);
+        call(kept, &self.address, &self.way, &request, within).await
     }
 }
 

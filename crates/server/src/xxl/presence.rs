@@ -12,6 +12,7 @@ use super::http::Headers;
 use super::registry::{News, Place, executor};
 use super::switch::Executors;
 use super::tokens::Tokens;
+use crate::egress::NoWay;
 
 /// Runs an executor may have at once: it has no slots to tell of, so this bounds only what is kept in mind.
 const SLOTS: u32 = 1_000_000;
@@ -36,6 +37,7 @@ impl Executors {
             // It will be known here when the register has been read again.
             None if !self.is_desk() => return Ok(()),
             None => {
+                self.may_be_called(scope.tenant, &address).await?;
                 let kind = Executor { present: true, ..Executor::default() };
                 self.admit(place, address.told().into(), kind).await?
             }
@@ -73,6 +75,17 @@ impl Executors {
         Ok(())
     }
 
+    /// A name that cannot be looked up now may be another time; whoever calls it looks again.
+    async fn may_be_called(&self, tenant: TenantId, address: &Address) -> Result<(), String> {
+        match self.0.calls.find(tenant, address).await {
+            Ok(_) | Err(NoWay::Unfound(_)) => Ok(()),
+            Err(forbidden @ NoWay::Forbidden { .. }) => {
+                tracing::warn!(%address, %forbidden, "an executor was not let in");
+                Err(forbidden.to_string())
+            }
+        }
+    }
+
     async fn admit(&self, place: Place, told: String, kind: Executor) -> Result<AgentId, String> {
         let _one = self.0.admitting.lock().await;
         if let Some(id) = self.0.registry.lock().find(&place) {
@@ -93,6 +106,7 @@ impl Executors {
             seen_at: kind.present.then_some(now),
             version: String::new(),
             serves: model::Serves::Own,
+            runs: model::TaskSorts::ALL,
             kind: AgentKind::Executor(kind),
         };
         self.keep(record).await

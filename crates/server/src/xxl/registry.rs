@@ -216,6 +216,7 @@ mod tests {
             seen_at: None,
             version: String::new(),
             serves: model::Serves::Own,
+            runs: model::TaskSorts::ALL,
             kind: AgentKind::Executor(Executor { listed, present, ..Executor::default() }),
         }
     }

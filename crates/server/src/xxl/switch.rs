@@ -13,12 +13,14 @@ use tokio_util::sync::CancellationToken;
 use wire::task::ExecutorTask;
 use wire::xxl::{Address, Dialect};
 
+use super::connection::Way;
 use super::http::Headers;
 use super::line::{Line, Lines};
 use super::pace::Pace;
 use super::registry::{News, Registry, executor};
 use super::tokens::Tokens;
 use crate::clock::Clock;
+use crate::egress::Calls;
 use crate::links::Tasks;
 use crate::peers::Peers;
 use crate::shard::{FIRST, Lane, Parcel, Shards};
@@ -34,6 +36,8 @@ pub(super) struct Inner {
     pub(super) tokens: Tokens,
     pub(super) pace: Pace,
     pub(super) tasks: Tasks,
+    /// Where executors may be.
+    pub(super) calls: Calls,
     pub(super) ready: moka::sync::Cache<VersionId, Arc<Ready>>,
     pub(super) registry: Mutex<Registry>,
     pub(super) lines: RwLock<Lines>,
@@ -58,12 +62,13 @@ pub(super) struct Ways {
 }
 
 impl Executors {
-    pub(crate) fn new(clock: Clock, tokens: Tokens, pace: Pace, tasks: Tasks) -> Executors {
+    pub(crate) fn new(clock: Clock, tokens: Tokens, pace: Pace, tasks: Tasks, calls: Calls) -> Executors {
         Executors(Arc::new(Inner {
             clock,
             tokens,
             pace,
             tasks,
+            calls,
             ready: moka::sync::Cache::new(TASKS_KEPT),
             peers: OnceLock::new(),
             registry: Mutex::default(),
@@ -224,7 +229,8 @@ impl Executors {
         });
         let app = (dialect == Dialect::Trigger).then(|| pool.to_string());
         let headers = Headers { token: self.0.tokens.shown_to(tenant, pool), app };
-        let line = Arc::new(Line::new(id, address, headers, dialect));
+        let way = Way { calls: self.0.calls.clone(), tenant };
+        let line = Arc::new(Line::new(id, address, way, headers, dialect));
         Arc::clone(self.0.lines.write().entry(id).or_insert(line))
     }
 

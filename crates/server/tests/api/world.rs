@@ -211,6 +211,7 @@ pub(crate) fn agent_record(id: AgentId, name: &str, joined_at: Timestamp) -> Age
         seen_at: None,
         version: "test".into(),
         serves: model::Serves::Own,
+        runs: model::TaskSorts::ALL,
         kind: model::AgentKind::Agent,
     }
 }

@@ -209,7 +209,7 @@ fn tell_tasks(
             };
             let body = reads.content(version.task, soon()).expect("memory reads").expect("interned").into();
             let job = version.job.0;
-            let task = link::Task { version: id.0, job, job_name: format!("job-{job}"), body };
+            let task = link::Task { version: id.0, job, job_name: format!("job-{job}"), body, ..link::Task::default() };
             stream.send_down(bits.now, down::Body::Task(task), bits.die);
         }
     }

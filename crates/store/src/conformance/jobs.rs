@@ -140,6 +140,7 @@ pub fn agents_pools_and_limits_are_loaded(bed: &impl Bed) {
         seen_at: None,
         version: "0.1".into(),
         serves: model::Serves::Named(vec![TenantId(4), TenantId(9)]),
+        runs: model::TaskSorts::ALL,
         kind: AgentKind::Agent,
     };
     let executor = Executor { listed: Some(3), present: true, tells_busy: false, keeps_logs: true };

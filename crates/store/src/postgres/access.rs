@@ -121,7 +121,10 @@ impl Access for PgAccess {
     }
 
     fn remove_agent_secret(&mut self, agent: AgentId) -> Result<(), StoreError> {
-        self.write("delete from agent_secret where agent = $1", &[&agent.0])?;
+        // All servers keep them in memory, and look when the revision has risen.
+        let text = "with raised as (update meta set value = (value::int8 + 1)::text where key = 'revision')
+                    delete from agent_secret where agent = $1";
+        self.write(text, &[&agent.0])?;
         Ok(())
     }
 

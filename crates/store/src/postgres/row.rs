@@ -134,6 +134,7 @@ pub(super) fn agent(row: &Row) -> Result<AgentRecord, Unreadable> {
             seen_at: code::time(get(row, "seen_at")?),
             version: get(row, "version")?,
             serves: json::read_serves(get::<Option<String>>(row, "serves")?.as_deref()),
+            runs: model::TaskSorts::ALL,
             kind: code::agent_kind(get(row, "executor")?, listed),
         })
     };

@@ -130,6 +130,7 @@ pub(super) fn agent(row: &Row) -> Result<AgentRecord, Unreadable> {
             seen_at: code::time(get(row, 8)?),
             version: get(row, 9)?,
             serves: json::read_serves(row.get::<_, Option<String>>("serves").map_err(|e| e.to_string())?.as_deref()),
+            runs: model::TaskSorts::ALL,
             kind: code::agent_kind(get(row, 10)?, get(row, 11)?),
         })
     };

@@ -48,6 +48,45 @@ pub struct AgentView {
     /// From its last heartbeat, while it is online.
     #[schema(required = true)]
     pub load: Option<LoadView>,
+    /// What its machine lets tasks do, as it said when it connected; absent for executors and while that is not known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub policy: Option<AgentPolicy>,
+}
+
+/// What an agent's own policy lets tasks do. Kept by the agent; shown here.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct AgentPolicy {
+    /// Where the agent read it, on its machine; absent if there is none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub file: Option<String>,
+    /// Kinds of task it runs, by their keys in a job file.
+    #[serde(default)]
+    pub tasks: Vec<String>,
+    /// As whom tasks run; its own user if absent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub run_as: Option<String>,
+    /// Whom a job may name besides.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub users: Vec<String>,
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub run_as_in_pools: BTreeMap<String, String>,
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub run_as_of_tenants: BTreeMap<String, String>,
+    /// Where tasks may start; anywhere if absent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub directories: Option<Vec<String>>,
+    /// Where programs of commands may be; anywhere if absent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub programs: Option<Vec<String>>,
+    /// Variables of the agent that may be passed on; any harmless one if absent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub env_pass: Option<Vec<String>>,
+    /// Variables a job may set; any harmless one if absent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub env_set: Option<Vec<String>>,
+    /// HTTP tasks may call private networks, if their tenant may.
+    #[serde(default)]
+    pub private_networks: bool,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
@@ -119,6 +158,7 @@ impl AgentView {
             joined_at: of.joined_at.into(),
             seen_at: of.seen_at.map(Time::from),
             load: load.map(LoadView::from),
+            policy: None,
         }
     }
 }

@@ -22,7 +22,7 @@ pub use access::{
     JoinTokenBody, JoinTokenView, SessionBody, SessionInfoView, SessionView, SessionWay, SetupBody, SetupView,
     TokenBody, TokenCreatedView, TokenView, XxlTokenBody, XxlTokenCreatedView, XxlTokenView,
 };
-pub use agent::{AgentKindWord, AgentStateWord, AgentView, LimitBody, LoadView, PoolBody, PoolView};
+pub use agent::{AgentKindWord, AgentPolicy, AgentStateWord, AgentView, LimitBody, LoadView, PoolBody, PoolView};
 pub use apply::{Action, ApplyBody, FieldDiff, FileBody, PlanItem, PlanView};
 pub use attempt::{AttemptView, VerdictWord};
 pub use audit::{

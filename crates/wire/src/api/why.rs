@@ -56,6 +56,7 @@ fn kind(why: &Why) -> &'static str {
         Why::Resource { .. } => "resource",
         Why::NoAgentInPool { .. } => "no_agent_in_pool",
         Why::NoAgentWith { .. } => "no_agent_with",
+        Why::NoAgentMay { .. } => "no_agent_may",
         Why::NoAgentUp { .. } => "no_agent_up",
         Why::NoAgentNamed { .. } => "no_agent_named",
         Why::NoFreeSlot { .. } => "no_free_slot",

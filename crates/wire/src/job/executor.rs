@@ -52,6 +52,7 @@ impl JobBody {
             ("env", !self.env.is_empty()),
             ("env_pass", !self.env_pass.is_empty()),
             ("cwd", self.cwd.is_some()),
+            ("run_as", self.run_as.is_some()),
             ("exit", self.exit.is_some()),
             ("log", self.log.is_some()),
             ("variables", !self.variables.is_empty()),

@@ -109,6 +109,9 @@ pub struct JobBody {
     pub env_pass: Vec<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cwd: Option<String>,
+    /// The user of the agent's machine it runs as; only one that the agent's policy allows.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub run_as: Option<String>,
     /// What `${name}` stands for in this job, before folder, tenant and installation are asked.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub variables: BTreeMap<String, String>,

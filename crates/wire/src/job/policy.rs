@@ -127,6 +127,7 @@ impl JobBody {
         if let Some(form) = &self.pool {
             rule.pool = read_pool(form, faults);
         }
+        rule.pool.runs = self.sort();
         if let Some(form) = &self.overlap {
             rule.overlap = read_overlap(form, faults);
         }
@@ -179,7 +180,9 @@ impl JobBody {
     pub(super) fn write_policies(&mut self, rule: &Rule) {
         let usual = Rule::default();
         let executors = rule.pool.of == Targets::Executors;
-        let usual_pool = PoolRef { route: usual_route(rule.exclusive), ..usual.pool.clone() };
+        // What is run is told by the task.
+        let runs = rule.pool.runs;
+        let usual_pool = PoolRef { route: usual_route(rule.exclusive), runs, ..usual.pool.clone() };
         self.pool = (rule.pool != usual_pool || executors).then(|| write_pool(&rule.pool, &usual_pool.route));
         self.overlap = (rule.overlap != usual.overlap).then(|| write_overlap(rule.overlap));
         self.exclusive = rule.exclusive.map(write_exclusive);

@@ -1,5 +1,6 @@
 //! What runs, as people write it: one key per kind of task.
 
+use model::TaskSort;
 use serde::de::{Error, SeqAccess, Visitor};
 use serde::{Deserialize, Deserializer, Serialize};
 use utoipa::ToSchema;
@@ -112,6 +113,7 @@ impl JobBody {
             env: self.env.clone(),
             env_pass: self.env_pass.clone(),
             cwd: self.cwd.clone(),
+            run_as: self.run_as.clone(),
             log: LogCaps {
                 max_bytes: faults.number("log.max_bytes", log.max_bytes.unwrap_or(usual.max_bytes), 0, 16 << 30),
                 max_lines: faults.number("log.max_lines", log.max_lines.unwrap_or(usual.max_lines), 0, 1 << 32),
@@ -142,6 +144,17 @@ impl JobBody {
             given.push("executor");
         }
         given
+    }
+
+    /// What the agent that takes it must be allowed to run. Doing nothing is allowed everywhere.
+    pub(super) fn sort(&self) -> Option<TaskSort> {
+        let script = SCRIPTS.iter().find(|(_, lang)| self.script(*lang).is_some());
+        match script {
+            Some((_, lang)) => Some((*lang).into()),
+            None if self.command.is_some() => Some(TaskSort::Command),
+            None if self.http.is_some() => Some(TaskSort::Http),
+            None => None,
+        }
     }
 
     fn task_kind(&self, faults: &mut Faults) -> TaskKind {
@@ -188,6 +201,15 @@ impl JobBody {
             faults.add(Code::BadTask, &format!("env_pass[{i}]"), message);
         }
         faults.count("env_pass", self.env_pass.len(), 256);
+        if let Some(user) = &self.run_as {
+            let plain = |c: char| c.is_ascii_alphanumeric() || "_.-".contains(c);
+            if user.is_empty() || user.len() > 32 || !user.chars().all(plain) || user.starts_with('-') {
+                faults.add(Code::BadTask, "run_as", format!("{:?} cannot be the name of a user", clip(user)));
+            }
+            if self.sort().is_none_or(|sort| sort == TaskSort::Http) {
+                faults.add(Code::BadTask, "run_as", "only scripts and commands run as a user");
+            }
+        }
         if let Some(cwd) = &self.cwd {
             faults.size("cwd", cwd.len(), 4096);
             if cwd.contains('\0') {
@@ -220,6 +242,7 @@ impl JobBody {
         self.env = task.env.clone();
         self.env_pass = task.env_pass.clone();
         self.cwd = task.cwd.clone();
+        self.run_as.clone_from(&task.run_as);
         self.log = (task.log != usual).then(|| LogMap {
             max_bytes: (task.log.max_bytes != usual.max_bytes).then_some(task.log.max_bytes),
             max_lines: (task.log.max_lines != usual.max_lines).then_some(task.log.max_lines),

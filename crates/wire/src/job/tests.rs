@@ -1,7 +1,7 @@
 //! Job files as people write them, there and back, and what is said about wrong ones.
 
 use expect_test::{Expect, expect};
-use model::{Overlap, Retry, Span, When};
+use model::{Overlap, PoolRef, Retry, Span, TaskSort, When};
 
 use super::*;
 use crate::rule;
@@ -138,7 +138,8 @@ fn show(fault: &Fault) -> String {
 fn the_manual_means_what_it_says() {
     let jobs = read(MANUAL);
     let tick = jobs[0].to_parts(|_| None).unwrap();
-    assert_eq!(tick.rule, Rule { trigger: tick.rule.trigger.clone(), ..Rule::default() });
+    let pool = PoolRef { runs: Some(TaskSort::Shell), ..PoolRef::default() };
+    assert_eq!(tick.rule, Rule { trigger: tick.rule.trigger.clone(), pool, ..Rule::default() });
     assert!(matches!(&tick.rule.trigger.when, When::Cron { expr, zone, .. } if expr == "* * * * * ?" && zone == "UTC"));
     assert!(matches!(&tick.task.kind, TaskKind::Script { source, .. } if source == "echo hello"));
 
@@ -365,7 +366,7 @@ noop: true
             19 | job: h
             20 | colour_of_the_shed: green
                | ^
-            hint: the keys are job, folder, description, owner, labels, mode, cron, every, delay, once, after, manual, noop, sh, python, node, php, powershell, command, http, executor, params, env, env_pass, cwd, variables, secrets, log, exit, pool, overlap, exclusive, retry, timeout, stop_grace, priority, limits, mutex, resources, not_started_by, not_finished_by, lost_after, dead_letter
+            hint: the keys are job, folder, description, owner, labels, mode, cron, every, delay, once, after, manual, noop, sh, python, node, php, powershell, command, http, executor, params, env, env_pass, cwd, run_as, variables, secrets, log, exit, pool, overlap, exclusive, retry, timeout, stop_grace, priority, limits, mutex, resources, not_started_by, not_finished_by, lost_after, dead_letter
             E0202 jobs[6]: keys and values are expected here
             21 | ---
             22 | - job: i

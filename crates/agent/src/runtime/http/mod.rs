@@ -1,36 +1,41 @@
 //! Runs HTTP calls inside the agent. What comes back is kept as the attempt's output. Follows a redirect only where
 //! the first address would have been allowed, and does not outlive the agent.
 
-mod allowed;
 mod judge;
 #[cfg(test)]
 mod tests;
+mod way;
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
-use std::time::Duration;
 
+use model::egress::Egress;
 use model::{Outcome, Span, Timestamp, Usage, Verdict};
 use reqwest::header::{HeaderMap, HeaderName, HeaderValue, LOCATION};
-use reqwest::{Client, Method, Response, StatusCode, Url, redirect};
+use reqwest::{Method, Response, StatusCode, Url};
 use serde_json::{Map, Value};
 use tokio::sync::{oneshot, watch};
 use wire::fill::{Piece, pieces};
 use wire::task::{HttpCall, TaskKind};
 
+use way::{NoWay, Ways};
+
+pub(super) use way::is_here;
+
 use super::chain::chain;
 use super::clock;
+use super::own_places::OwnPlaces;
 use crate::runners;
 use crate::session::StartOrder;
 use crate::shim::{FRAME_MAX, LOG, Log, Masks, Stream};
 
-const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 /// So much of an answer is kept and searched.
 const BODY_BYTES_MAX: usize = 1 << 20;
-/// Not to be told to another host than the one they were meant for.
-const PRIVATE_HEADERS: [&str; 3] = ["authorization", "cookie", "proxy-authorization"];
+/// Headers whose names speak of these are not told to another host than the one they were meant for.
+const PRIVATE_WORDS: [&str; 9] =
+    ["auth", "cookie", "token", "key", "secret", "password", "session", "sign", "credential"];
 
 /// By which a call is ended from outside.
 pub(crate) struct Reins {
@@ -64,7 +69,7 @@ impl Reins {
 }
 
 pub(crate) struct Caller {
-    client: Client,
+    ways: Ways,
 }
 
 /// Why a call ended without an answer that could be judged.
@@ -77,19 +82,8 @@ struct Answer {
 }
 
 impl Caller {
-    pub(crate) fn new() -> Caller {
-        // Another part of the process may have chosen the same already.
-        let _ = rustls::crypto::ring::default_provider().install_default();
-        let client = Client::builder()
-            .redirect(redirect::Policy::none())
-            // A proxy would reach addresses that we must not.
-            .no_proxy()
-            .dns_resolver(Arc::new(allowed::Resolver))
-            .connect_timeout(CONNECT_TIMEOUT)
-            .pool_max_idle_per_host(0)
-            .user_agent(concat!("duly-agent/", env!("CARGO_PKG_VERSION")))
-            .build();
-        Caller { client: client.expect("a client with these options can be built") }
+    pub(crate) fn new(policy: Egress, own: OwnPlaces) -> Caller {
+        Caller { ways: Ways::new(policy, own) }
     }
 
     pub(crate) async fn run(&self, start: &StartOrder, dir: &Path, held: Held) -> Outcome {
@@ -144,7 +138,9 @@ impl Caller {
         let call = filled.call.as_deref().expect("an HTTP task is a call");
         let expected = judge::Statuses::parse(&call.expect_status).map_err(refused)?;
         let request = Prepared::new(call, &filled.params, start)?.confiding(written);
-        let answer = self.follow(request, call.redirects, log).await?;
+        // A server that does not say leaves it to us.
+        let private = start.order.private_networks.unwrap_or(true);
+        let answer = self.follow(request, call.redirects, private, log).await?;
         log.keep(&answer.body);
         if answer.truncated {
             log.note("the rest of the answer is not kept");
@@ -152,11 +148,16 @@ impl Caller {
         Ok(judge::judge(&answer, &expected, call.expect_body.as_deref(), clock::wall()))
     }
 
-    async fn follow(&self, mut request: Prepared, redirects: u8, log: &mut Pad) -> Result<Answer, Failed> {
+    async fn follow(
+        &self,
+        mut request: Prepared,
+        redirects: u8,
+        private: bool,
+        log: &mut Pad,
+    ) -> Result<Answer, Failed> {
         let mut left = redirects;
         loop {
-            allowed::allowed(&request.url).map_err(|error| refused(error.to_string()))?;
-            let response = self.send(&request).await?;
+            let response = self.send(&request, private).await?;
             let status = response.status();
             log.note(&format!("{} {} answered {status}", request.method, request.url));
             let Some(location) = location(&response, &request.url).filter(|_| redirects > 0) else {
@@ -170,18 +171,21 @@ impl Caller {
         }
     }
 
-    async fn send(&self, request: &Prepared) -> Result<Response, Failed> {
-        let mut builder = self.client.request(request.method.clone(), request.url.clone());
+    async fn send(&self, request: &Prepared, private: bool) -> Result<Response, Failed> {
+        let client = self.ways.to(&request.url, private).await.map_err(|no_way| {
+            // What is not allowed stays so; a name may be found the next time.
+            let verdict = match no_way {
+                NoWay::Scheme(_) | NoWay::NoHost | NoWay::Forbidden { .. } => Verdict::Refused,
+                NoWay::Unfound { .. } | NoWay::Trust(_) => Verdict::Failed,
+            };
+            Failed(verdict, no_way.to_string())
+        })?;
+        let mut builder = client.request(request.method.clone(), request.url.clone());
         builder = builder.headers(request.headers.clone());
         if let Some(body) = &request.body {
             builder = builder.body(body.clone());
         }
-        builder.send().await.map_err(|error| {
-            let why = chain(&error);
-            // An address that is not allowed stays so.
-            let verdict = if allowed::is_refusal(&error) { Verdict::Refused } else { Verdict::Failed };
-            Failed(verdict, format!("cannot call: {why}"))
-        })
+        builder.send().await.map_err(|error| Failed(Verdict::Failed, format!("cannot call: {}", chain(&error))))
     }
 }
 
@@ -239,7 +243,10 @@ impl Prepared {
             self.headers.remove("content-type");
         }
         if to.origin() != self.url.origin() {
-            PRIVATE_HEADERS.iter().for_each(|name| drop(self.headers.remove(*name)));
+            let ours = |name: &str| name == "idempotency-key";
+            let private = |name: &str| PRIVATE_WORDS.iter().any(|word| name.contains(word)) && !ours(name);
+            let names: Vec<HeaderName> = self.headers.keys().filter(|name| private(name.as_str())).cloned().collect();
+            names.iter().for_each(|name| drop(self.headers.remove(name)));
             self.secret_headers.drain(..).for_each(|name| drop(self.headers.remove(name)));
             if self.secret_body && self.body.is_some() {
                 return Err(refused("it was redirected to another host, which must not be told its secrets"));

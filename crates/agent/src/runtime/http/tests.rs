@@ -75,11 +75,11 @@ async fn ordered(task: serde_json::Value, order: Order) -> Run {
     let dir = tempfile::tempdir().unwrap();
     let mut body: TaskBody = serde_json::from_value(task).unwrap();
     body.uses = Uses::of(&body);
-    let task = Arc::new(Task { job: 1, job_name: "job".into(), body });
+    let task = Arc::new(Task { job: 1, job_name: "job".into(), body, tenant: String::new(), pool: String::new() });
     let start = StartOrder { order, task, leash_until: None, until: Timestamp(0) };
     let (_reins, held) = reins(None);
     let attempt = dir.path().join("70");
-    let outcome = Caller::new().run(&start, &attempt, held).await;
+    let outcome = Caller::new(Egress::open(), OwnPlaces::default()).run(&start, &attempt, held).await;
     let frames = read_log(&attempt, 0, usize::MAX).unwrap().frames;
     Run { outcome, log: frames.iter().map(|frame| String::from_utf8_lossy(&frame.bytes).into_owned()).collect() }
 }
@@ -157,9 +157,10 @@ async fn no_redirect_leads_to_the_keys_of_the_machine_or_to_its_files() {
         ("/meta", "HTTP/1.1 302 Found\r\nlocation: http://169.254.169.254/latest/meta-data\r\n\r\n"),
         ("/file", "HTTP/1.1 302 Found\r\nlocation: file:///etc/passwd\r\n\r\n"),
     ]);
-    for (path, why) in
-        [("/meta", "calling 169.254.169.254 is not allowed"), ("/file", "only http and https can be called, not file")]
-    {
+    for (path, why) in [
+        ("/meta", "E0981: 169.254.169.254:80 is not called: cloud machines get their own keys there"),
+        ("/file", "only http and https can be called, not file"),
+    ] {
         let run = call(json!({"kind": "http", "url": site.url(path), "redirects": 5}), None).await;
         assert_eq!(run.says(), (Verdict::Refused, None, why));
     }
@@ -172,7 +173,7 @@ async fn another_host_is_not_told_the_first_ones_secrets() {
     let moved: &'static str = Box::leak(moved.into_boxed_str());
     let table: &'static [(&str, &str)] = Box::leak(Box::new([("/a", moved)]));
     let first = site(table);
-    let headers = json!({"Authorization": "Bearer s3cret", "X-Other": "kept"});
+    let headers = json!({"Authorization": "Bearer s3cret", "X-Api-Key": "s3cret", "X-Other": "kept"});
     let task = json!({"kind": "http", "url": first.url("/a"), "redirects": 1, "headers": headers});
     assert_eq!(call(task, None).await.outcome.verdict, Verdict::Succeeded);
     assert!(first.heard()[0].contains("s3cret"));
@@ -239,4 +240,55 @@ async fn a_secret_does_not_follow_a_redirect_to_another_host() {
     assert_eq!(elsewhere.heard().len(), 1);
     assert!(!elsewhere.heard().concat().contains("hunter22"));
     assert!(site.heard().concat().contains("hunter22"));
+}
+
+/// How a name is answered, address after address; each look-up takes the next answer.
+fn lookup(answers: &'static [&'static [&'static str]]) -> way::Lookup {
+    let next = std::sync::atomic::AtomicUsize::new(0);
+    Arc::new(move |_: &str, port: u16| {
+        let n = next.fetch_add(1, std::sync::atomic::Ordering::Relaxed).min(answers.len() - 1);
+        let found = answers[n].iter().map(|ip| SocketAddr::new(ip.parse().unwrap(), port)).collect();
+        Box::pin(std::future::ready(Ok(found)))
+    })
+}
+
+async fn call_named(
+    url: String,
+    private: Option<bool>,
+    answers: &'static [&'static [&'static str]],
+) -> (Verdict, String) {
+    let dir = tempfile::tempdir().unwrap();
+    let body = serde_json::from_value(json!({"kind": "http", "url": url})).unwrap();
+    let order = Order { attempt: 70, private_networks: private, ..Order::default() };
+    let start = StartOrder {
+        order,
+        task: Arc::new(Task { job: 1, job_name: "job".into(), body, tenant: String::new(), pool: String::new() }),
+        leash_until: None,
+        until: Timestamp(0),
+    };
+    let ways = Ways::new(Egress::open(), OwnPlaces::default()).with_lookup(lookup(answers));
+    let (_reins, held) = reins(None);
+    let outcome = Caller { ways }.run(&start, &dir.path().join("70"), held).await;
+    (outcome.verdict, outcome.message.unwrap_or_default())
+}
+
+#[tokio::test]
+async fn a_name_is_looked_up_once_and_only_what_was_judged_is_called() {
+    let site = site(&[("/", OK)]);
+    let url = || format!("http://two-faced.test:{}/", site.address.port());
+    // The second answer must never be asked for.
+    let (verdict, why) = call_named(url(), None, &[&["127.0.0.1"], &["169.254.169.254"]]).await;
+    assert_eq!((verdict, why.as_str()), (Verdict::Succeeded, ""));
+    let (verdict, _) = call_named(url(), None, &[&["169.254.169.254", "127.0.0.1"]]).await;
+    assert_eq!(verdict, Verdict::Succeeded, "of two addresses the harmless one is called");
+    let (verdict, why) = call_named(url(), None, &[&["169.254.169.254", "fd00:ec2::254"], &["127.0.0.1"]]).await;
+    assert_eq!(verdict, Verdict::Refused);
+    assert!(why.starts_with("E0981: 169.254.169.254:"), "{why}");
+}
+
+#[tokio::test]
+async fn a_tenant_kept_out_of_private_networks_does_not_get_there_by_a_name() {
+    let (verdict, why) = call_named("http://inside.test/".into(), Some(false), &[&["10.0.0.1"]]).await;
+    assert_eq!(verdict, Verdict::Refused);
+    assert_eq!(why, "E0982: 10.0.0.1:80 is not called: it is in a private network, which is not allowed here");
 }

@@ -141,7 +141,8 @@ impl World {
         self.down(server, down::Body::Welcome(welcome));
         for (version, body) in [(1, r#"{"kind":"noop"}"#), (2, r#"{"kind":"command","argv":["x"]}"#)] {
             let body = body.as_bytes().to_vec().into();
-            self.down(server, down::Body::Task(link::Task { version, job: 1, job_name: String::new(), body }));
+            let task = link::Task { version, job: 1, body, ..link::Task::default() };
+            self.down(server, down::Body::Task(task));
         }
     }
 

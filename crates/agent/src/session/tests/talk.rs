@@ -99,7 +99,7 @@ impl Talk {
 
     pub(super) fn task(self, version: i64, body: &str) -> Talk {
         let body = body.as_bytes().to_vec().into();
-        let task = link::Task { version, job: 1, job_name: "job".into(), body };
+        let task = link::Task { version, job: 1, job_name: "job".into(), body, ..link::Task::default() };
         self.down(format!("task {version}"), down::Body::Task(task))
     }
 

@@ -72,6 +72,11 @@ pub(crate) async fn remove(who: Caller<AgentRemove>, State(desk): State<Desk>, N
     Ok(StatusCode::NO_CONTENT)
 }
 
+pub(crate) async fn revoke(who: Caller<AgentRevoke>, State(desk): State<Desk>, Named(id): Id) -> Nothing {
+    desk.revoke_agent(who.sight(), AgentId(id), who.actor()).await?;
+    Ok(StatusCode::NO_CONTENT)
+}
+
 pub(crate) async fn join_token(
     who: Caller<JoinToken>,
     State(desk): State<Desk>,

@@ -1,36 +1,51 @@
 //! The agents' port: what it is called, for processes of this machine and for agents elsewhere, and the certificate it
 //! shows. What is said there is of no concern here.
 
+mod certificate;
+
 use std::net::SocketAddr;
 use std::path::Path;
 use std::sync::Arc;
 
-use store::StoreError;
 use tonic::transport::{Identity, ServerTlsConfig};
 
+pub(crate) use certificate::Credentials;
+pub use certificate::{BadCertificate, OwnCertificate};
+
 use crate::access::AccessHandle;
-use crate::authority::{Authority, Kind};
+use crate::app::ServerError;
+use crate::authority::Authority;
 use crate::config::ServerConfig;
 
 /// Beside the endpoint file: the authority, for agents of this machine.
 pub(crate) const AUTHORITY_FILE: &str = "agent-ca.pem";
 
-/// The authority that vouches for this port, if it speaks TLS.
-pub(crate) async fn authority(
+/// What this port shows, if it speaks TLS.
+pub(crate) async fn credentials(
     config: &ServerConfig,
     access: &AccessHandle,
-) -> Result<Option<Arc<Authority>>, StoreError> {
+) -> Result<Option<Arc<Credentials>>, ServerError> {
     if !config.agent_tls {
         return Ok(None);
     }
-    Ok(Some(Arc::new(access.run(Authority::load_or_make).await?)))
+    let shown = match &config.agent_certificate {
+        Some(own) => Credentials::given(own, &dialled(config))?,
+        None => Credentials::made(&access.run(Authority::load_or_make).await?, &names(config))?,
+    };
+    Ok(Some(Arc::new(shown)))
 }
 
-/// The authority's own certificate goes along, so that an agent that knows only its fingerprint can learn it.
-pub(crate) fn tls(config: &ServerConfig, authority: &Authority) -> Result<ServerTlsConfig, StoreError> {
-    let (certificate, key) = authority.certificate(&names(config), Kind::Server)?;
-    let chain = format!("{certificate}{}", authority.ca_pem());
-    Ok(ServerTlsConfig::new().identity(Identity::from_pem(chain, key)))
+pub(crate) fn tls(shown: &Credentials) -> ServerTlsConfig {
+    ServerTlsConfig::new().identity(Identity::from_pem(&shown.chain, &shown.key))
+}
+
+/// The name agents elsewhere dial.
+fn dialled(config: &ServerConfig) -> String {
+    match &config.agent_address {
+        Some(address) => host(address).to_string(),
+        None if config.agent_listen.ip().is_unspecified() => "127.0.0.1".into(),
+        None => config.agent_listen.ip().to_string(),
+    }
 }
 
 /// Everything by which an agent may dial it: of another machine, or of this one.
@@ -48,6 +63,12 @@ fn names(config: &ServerConfig) -> Vec<String> {
 
 /// Where a process of this machine dials it.
 pub(crate) fn local_endpoint(config: &ServerConfig, mut listens_on: SocketAddr) -> String {
+    // A certificate of somebody else is hardly for this address; its name leads here as well.
+    if config.agent_certificate.is_some() && config.agent_address.is_some() {
+        let name = dialled(config);
+        let name = if name.contains(':') { format!("[{name}]") } else { name };
+        return format!("{}://{name}:{}", scheme(config), listens_on.port());
+    }
     if listens_on.ip().is_unspecified() {
         listens_on.set_ip(std::net::Ipv4Addr::LOCALHOST.into());
     }
@@ -69,7 +90,7 @@ fn scheme(config: &ServerConfig) -> &'static str {
 }
 
 /// The host of `host`, `host:port`, `[v6]:port` or a bare v6 address.
-fn host(address: &str) -> &str {
+pub(crate) fn host(address: &str) -> &str {
     if let Some((host, _)) = address.strip_prefix('[').and_then(|rest| rest.split_once(']')) {
         return host;
     }
@@ -80,12 +101,12 @@ fn host(address: &str) -> &str {
 }
 
 /// For agents of this machine; it is no secret. Without TLS there is none.
-pub(crate) fn publish_authority(data: &Path, authority: Option<&Authority>) -> std::io::Result<()> {
+pub(crate) fn publish_authority(data: &Path, shown: Option<&Credentials>) -> std::io::Result<()> {
     let path = data.join(AUTHORITY_FILE);
-    match authority {
-        Some(authority) => {
+    match shown {
+        Some(shown) => {
             let fresh = path.with_extension("new");
-            std::fs::write(&fresh, authority.ca_pem())?;
+            std::fs::write(&fresh, &shown.ca)?;
             std::fs::rename(&fresh, &path)
         }
         None => match std::fs::remove_file(&path) {
