@@ -1,5 +1,7 @@
 """What an agent's own policy lets tasks do, and an agent that is cut off."""
 
+import base64
+import json
 import os
 import pathlib
 import shutil
@@ -7,7 +9,7 @@ import tempfile
 
 import pytest
 
-from harness import Duly, eventually
+from harness import Duly, eventually, one_server
 
 as_root = pytest.mark.skipif(os.geteuid() != 0, reason="only root can run tasks as another user")
 
@@ -161,3 +163,29 @@ def test_a_revoked_agent_is_cut_off_and_nothing_of_it_is_believed(duly):
     assert duly.json("instance", "show", instance)["state"] == "running"
     duly.run("instance", "resolve", instance, "lost", check=True)
     doomed.kill()
+
+
+@one_server
+def test_harden_sees_what_is_left_open(fresh):
+    key = fresh.root / "key"
+    key.write_text(base64.b64encode(os.urandom(32)).decode())
+    key.chmod(0o644)
+    fresh.setup().up("--agent-plain", "--secret-key-file", key)
+    eventually(fresh.agent_online, "the local agent is online")
+    fresh.run("tenant", "create", "acme", "--private-network", "true", check=True)
+    found = lambda: {f["id"]: f["seen"] for f in json.loads(fresh.run("harden", "--json").stdout)["findings"]}
+    seen = eventually(lambda: "private-networks" in found() and found(), "the tenant is known")
+    local = fresh.json("agents", "list")["items"][0]["name"]
+    assert seen["agents-without-policy"] == local and seen["agents-plain"].startswith("127.0.0.1:")
+    assert seen["private-networks"] == "acme" and seen["keys-open"] == f"{key} has mode 644"
+    assert ("runs-as-root" in seen) == (os.geteuid() == 0)
+
+    # Mended one by one; what is mended is not said any more.
+    fresh.stop_politely()
+    fresh.kill_agent()
+    key.chmod(0o600)
+    policy = fresh.root / "agent.toml"
+    policy.write_text("[allow]\ntasks = ['http']\n")
+    fresh.up("--private-networks", "none", "--secret-key-file", key, "--agent-policy", policy)
+    eventually(fresh.agent_online, "the local agent is online again")
+    assert not {"agents-without-policy", "agents-plain", "private-networks", "keys-open"} & set(found())

@@ -330,7 +330,11 @@ fn policy(policy: &AgentPolicy) -> String {
     let of = |map: &BTreeMap<String, String>, what: &str| {
         map.iter().map(|(name, user)| format!("{user} {what} {name}")).collect::<Vec<_>>()
     };
-    let mut run_as = vec![policy.run_as.clone().unwrap_or("the agent's own user".into())];
+    let mut run_as = vec![match (&policy.run_as, policy.as_root) {
+        (Some(user), _) => user.clone(),
+        (None, true) => "root, as the agent does".into(),
+        (None, false) => "the agent's own user".into(),
+    }];
     run_as.extend(of(&policy.run_as_in_pools, "in pool"));
     run_as.extend(of(&policy.run_as_of_tenants, "for tenant"));
     run_as.extend(policy.users.iter().map(|user| format!("{user} where a job says so")));
@@ -367,6 +371,18 @@ mod tests {
             2   box-2  silent, drained  default      -/8      -    -    -     -                              0.1.0
         "#]]
         .assert_eq(&listed(&agents, &Out::plain("2026-11-15T10:00:00Z")));
+    }
+
+    #[test]
+    fn a_policy_says_as_whom_tasks_run() {
+        let said = |told: &str| {
+            let said = policy(&serde_json::from_str(told).unwrap());
+            said.lines().find_map(|line| line.strip_prefix("run as")).unwrap().trim().to_string()
+        };
+        assert_eq!(said("{}"), "the agent's own user");
+        assert_eq!(said(r#"{"as_root":true}"#), "root, as the agent does");
+        let some = r#"{"as_root":true,"run_as":"batch","run_as_in_pools":{"etl":"etl"},"users":["report"]}"#;
+        assert_eq!(said(some), "batch, etl in pool etl, report where a job says so");
     }
 
     #[test]

@@ -62,7 +62,7 @@ pub struct Bounds {
     /// Starts it may make in a second, evenly.
     #[arg(long, value_parser = bound)]
     per_second: Option<Bound>,
-    /// Whether its HTTP tasks may call private addresses. Kept only: nothing refuses them yet.
+    /// Whether its HTTP tasks and executors may be at private addresses.
     #[arg(long)]
     private_network: Option<bool>,
 }
@@ -171,7 +171,7 @@ fn shown(out: &Out, tenant: &TenantView) -> String {
         ("starts", quotas.per_second.map_or("any".into(), |rate| format!("{rate} in a second"))),
         ("agents", agents.to_string()),
         ("pools", pools.to_string()),
-        ("private network", if tenant.private_network { "allowed" } else { "to be refused (not yet)" }.into()),
+        ("private network", if tenant.private_network { "allowed" } else { "refused" }.into()),
         ("created", format!("{} by {}", out.time(Some(tenant.created_at)), tenant.created_by)),
         ("exported", tenant.exported_at.map_or("never".into(), |at| out.time(Some(at)))),
     ])
@@ -220,7 +220,7 @@ mod tests {
             starts           any
             agents           1
             pools            1
-            private network  to be refused (not yet)
+            private network  refused
             created          5s ago (2026-11-15 10:00:00Z) by ann
             exported         never
         "#]]

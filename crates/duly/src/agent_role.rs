@@ -59,7 +59,7 @@ fn config(options: AgentOptions) -> Result<AgentConfig, anyhow::Error> {
             TaskSorts::ALL => Vec::new(),
             some => some.iter().map(|sort| sort.key().to_string()).collect(),
         },
-        policy: serde_json::to_string(&policy.view()).expect("a policy is plain data"),
+        policy: serde_json::to_string(&policy.view(is_root())).expect("a policy is plain data"),
     };
     let mut config = AgentConfig::new(options.data, seeds, profile);
     config.policy = policy;
@@ -79,12 +79,15 @@ pub(crate) fn policy(named: Option<&Path>, data: &Path) -> Result<Policy, BadPol
 
 /// Whoever runs everything as root should know.
 pub(crate) fn root_warning(policy: &Policy) -> Option<String> {
-    let is_root = nix::unistd::geteuid().is_root();
-    (is_root && policy.users.run_as.is_none()).then(|| {
+    (is_root() && policy.users.run_as.is_none()).then(|| {
         "tasks run as root, because the agent does; give it another user, or name one with run_as in its policy file \
          (docs/agents.md, What an agent lets tasks do)"
             .to_string()
     })
+}
+
+fn is_root() -> bool {
+    nix::unistd::geteuid().is_root()
 }
 
 fn host_name() -> String {

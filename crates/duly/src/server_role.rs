@@ -75,6 +75,7 @@ fn serve(
 fn config(options: ServerOptions, local_agent: Option<LocalAgent>) -> Result<ServerConfig, anyhow::Error> {
     let days = |days: u64| Duration::from_secs(days * 86_400);
     let settings = settings::read(options.config.as_deref())?;
+    let key_files = settings::key_files(&options, &settings);
     let secret_keys = secret_keys(options.secret_key_file.as_deref(), options.secret_key)?;
     let (xxl_tokens, xxl_prefix) = settings::xxl(options.xxl, settings.xxl)?;
     let proxies: Vec<String> = [options.trusted_proxies, settings.trusted_proxies].concat();
@@ -102,6 +103,7 @@ fn config(options: ServerOptions, local_agent: Option<LocalAgent>) -> Result<Ser
         store_cache_mb: options.store_cache_mb,
         local_agent,
         secret_keys,
+        key_files,
         xxl_tokens,
         xxl_prefix,
         egress,

@@ -9,7 +9,7 @@ use serde::Deserialize;
 use server::oidc::{Mapping, OidcConfig};
 use server::{EgressRules, PrivateNetworks, TokenRules};
 
-use crate::options::{EgressOptions, XxlOptions};
+use crate::options::{EgressOptions, ServerOptions, XxlOptions};
 
 #[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -115,6 +115,14 @@ pub(crate) struct XxlSettings {
     pub prefix: Option<String>,
 }
 
+/// Where it was told that keys and tokens are.
+pub(crate) fn key_files(options: &ServerOptions, settings: &Settings) -> Vec<PathBuf> {
+    let xxl = options.xxl.xxl_token_file.as_ref().or(settings.xxl.token_file.as_ref());
+    let oidc = settings.oidc.as_ref().and_then(|oidc| oidc.get("client_secret_file")?.as_str());
+    let named = [options.secret_key_file.as_ref(), options.agent_key.as_ref(), xxl];
+    named.into_iter().flatten().cloned().chain(oidc.map(PathBuf::from)).collect()
+}
+
 pub(crate) fn read(file: Option<&Path>) -> Result<Settings, anyhow::Error> {
     let Some(file) = file else { return Ok(Settings::default()) };
     let text =
@@ -192,5 +200,25 @@ mod tests {
         assert!(read("[oidc]\nissuer = 'https://idp'").unwrap().unwrap_err().contains("client_id"));
         let both = "[oidc]\nissuer='i'\nclient_id='d'\nmap=[{group='g',role='r',tenant='t',everywhere=true}]";
         assert!(read(both).unwrap().unwrap_err().contains("keep one"));
+    }
+    #[derive(clap::Parser)]
+    struct Told {
+        #[command(flatten)]
+        server: ServerOptions,
+    }
+
+    #[test]
+    fn every_file_with_a_key_is_known() {
+        let files = |words: &[&str], text: &str| {
+            let told = <Told as clap::Parser>::parse_from([&["duly"], words].concat());
+            let files = key_files(&told.server, &toml::from_str(text).unwrap());
+            files.iter().map(|file| file.display().to_string()).collect::<Vec<_>>().join(" ")
+        };
+        let settings = "[xxl]\ntoken_file = 'x'\n[oidc]\nclient_secret_file = 'o'";
+        assert_eq!(files(&[], ""), "");
+        assert_eq!(files(&[], settings), "x o");
+        assert_eq!(files(&["--secret-key-file", "s", "--xxl-token-file", "y"], settings), "s y o");
+        let own = ["--agent-cert", "c", "--agent-key", "k", "--agent-ca", "a"];
+        assert_eq!(files(&own, ""), "k");
     }
 }

@@ -47,6 +47,8 @@ pub struct ServerConfig {
     pub store_cache_mb: u32,
     /// Under which keys secrets are kept.
     pub secret_keys: SecretKeys,
+    /// Files it was given keys and tokens in: nobody else should be able to read them.
+    pub key_files: Vec<PathBuf>,
     /// What executors of XXL-JOB must show.
     pub xxl_tokens: TokenRules,
     /// A further address they are served under, beside `/` and `/xxl-job-admin`.
@@ -97,6 +99,7 @@ impl ServerConfig {
             store: StorePlace::default(),
             store_cache_mb: 64,
             secret_keys: SecretKeys::default(),
+            key_files: Vec::new(),
             xxl_tokens: TokenRules::default(),
             xxl_prefix: None,
             xxl_pace: Pace::default(),

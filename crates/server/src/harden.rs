@@ -11,9 +11,14 @@ pub(crate) struct Facts {
     pub listen: SocketAddr,
     pub agent_listen: SocketAddr,
     pub agent_tls: bool,
-    pub is_root: bool,
-    /// It looks after an agent of its own, which runs what jobs say.
-    pub has_local_agent: bool,
+    /// Agents on which tasks run as root unless their job or pool says otherwise.
+    pub root_agents: Vec<String>,
+    /// Agents whose machines forbid nothing.
+    pub lawless_agents: Vec<String>,
+    /// Tenants other than the first whose HTTP tasks and executors may be in private networks.
+    pub private_tenants: Vec<String>,
+    /// Files with keys, and their permission bits.
+    pub key_files: Vec<(String, u32)>,
     /// Permission bits of the data directory.
     pub data_mode: u32,
     pub data: String,
@@ -75,10 +80,10 @@ const CHECKS: &[Check] = &[
     },
     Check {
         id: "agents-plain",
-        weight: FindingWeight::Serious,
-        what: "agents are served without TLS beyond this machine",
-        fix: "start the server with --agent-tls (docs/agents.md)",
-        seen: |facts| beyond(facts.agent_listen).filter(|_| !facts.agent_tls),
+        weight: FindingWeight::Middling,
+        what: "agents are served without TLS: on this machine, whoever takes their port can pose as the server",
+        fix: "start the server without --agent-plain (docs/agents.md)",
+        seen: |facts| (!facts.agent_tls).then(|| facts.agent_listen.to_string()),
     },
     Check {
         id: "xxl-no-token",
@@ -108,9 +113,23 @@ const CHECKS: &[Check] = &[
     Check {
         id: "runs-as-root",
         weight: FindingWeight::Middling,
-        what: "the server runs as root, and so does its agent with every task",
-        fix: "run it as a user of its own",
-        seen: |facts| (facts.is_root && facts.has_local_agent).then(|| "uid 0, with an agent of its own".into()),
+        what: "agents run tasks as root",
+        fix: "run them as users of their own, or name run_as in their policies (docs/agents.md)",
+        seen: |facts| some(&facts.root_agents),
+    },
+    Check {
+        id: "agents-without-policy",
+        weight: FindingWeight::Slight,
+        what: "agents whose machines have no policy: whoever may write jobs may run anything there",
+        fix: "say in agent.toml what may run there, as whom and where (docs/agents.md)",
+        seen: |facts| some(&facts.lawless_agents),
+    },
+    Check {
+        id: "private-networks",
+        weight: FindingWeight::Middling,
+        what: "tenants whose HTTP tasks and executors may be on loopback and in private networks, besides the first",
+        fix: "`duly tenant set NAME --private-network false`; start without --private-networks all (docs/tenants.md)",
+        seen: |facts| some(&facts.private_tenants),
     },
     Check {
         id: "data-open",
@@ -119,6 +138,17 @@ const CHECKS: &[Check] = &[
         fix: "chmod 700 it; keep it on a file system that knows permissions",
         seen: |facts| {
             (facts.data_mode & 0o077 != 0).then(|| format!("{} has mode {:o}", facts.data, facts.data_mode & 0o777))
+        },
+    },
+    Check {
+        id: "keys-open",
+        weight: FindingWeight::Serious,
+        what: "others on this machine can read keys or tokens of this server",
+        fix: "chmod 600 them, and make those anew that somebody may have read",
+        seen: |facts| {
+            // A group of its own may read a key that several programs use.
+            let open = facts.key_files.iter().filter(|(_, mode)| mode & 0o037 != 0);
+            some(&open.map(|(file, mode)| format!("{file} has mode {:o}", mode & 0o777)).collect::<Vec<_>>())
         },
     },
     Check {
@@ -173,8 +203,10 @@ mod tests {
             listen: ([127, 0, 0, 1], 7070).into(),
             agent_listen: ([0, 0, 0, 0], 7071).into(),
             agent_tls: true,
-            is_root: false,
-            has_local_agent: true,
+            root_agents: Vec::new(),
+            lawless_agents: Vec::new(),
+            private_tenants: Vec::new(),
+            key_files: vec![("secret.key".into(), 0o100600), ("tls.key".into(), 0o100640)],
             data_mode: 0o40700,
             data: "duly-data".into(),
             has_faults: false,
@@ -203,7 +235,10 @@ mod tests {
         let names = |all: &[&str]| all.iter().map(|name| (*name).to_owned()).collect::<Vec<_>>();
         let table: Vec<(&str, Facts)> = vec![
             ("api-plain: 0.0.0.0:7070", Facts { listen: ([0, 0, 0, 0], 7070).into(), ..safe() }),
-            ("agents-plain: 0.0.0.0:7071", Facts { agent_tls: false, ..safe() }),
+            (
+                "agents-plain: 127.0.0.1:7071",
+                Facts { agent_tls: false, agent_listen: ([127, 0, 0, 1], 7071).into(), ..safe() },
+            ),
             ("xxl-no-token: no token is asked for", Facts { xxl_allows_empty: true, ..safe() }),
             ("xxl-no-token: the well-known default_token is taken", Facts { xxl_allows_default: true, ..safe() }),
             ("xxl-short-token: 8 characters", Facts { xxl_token_length: Some(8), ..safe() }),
@@ -211,7 +246,11 @@ mod tests {
                 "xxl-plain: http://10.0.0.1:9999/",
                 Facts { plain_executors: names(&["http://10.0.0.1:9999/"]), ..safe() },
             ),
-            ("runs-as-root: uid 0, with an agent of its own", Facts { is_root: true, ..safe() }),
+            ("runs-as-root: box-1, box-2", Facts { root_agents: names(&["box-1", "box-2"]), ..safe() }),
+            ("agents-without-policy: box-1", Facts { lawless_agents: names(&["box-1"]), ..safe() }),
+            ("private-networks: acme", Facts { private_tenants: names(&["acme"]), ..safe() }),
+            ("keys-open: x.key has mode 644", Facts { key_files: vec![("x.key".into(), 0o100644)], ..safe() }),
+            ("keys-open: x.key has mode 660", Facts { key_files: vec![("x.key".into(), 0o100660)], ..safe() }),
             ("data-open: duly-data has mode 755", Facts { data_mode: 0o40755, ..safe() }),
             ("built-for-tests: feature faults", Facts { has_faults: true, ..safe() }),
             ("endless-tokens: ci of ada", Facts { endless_tokens: names(&["ci of ada"]), ..safe() }),

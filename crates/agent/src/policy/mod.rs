@@ -148,8 +148,8 @@ impl Policy {
         users.run_as.iter().chain(users.pools.values()).chain(users.tenants.values()).chain(&users.allowed)
     }
 
-    /// For people who look from elsewhere.
-    pub fn view(&self) -> AgentPolicy {
+    /// For people who look from elsewhere. `as_root`: the agent itself is.
+    pub fn view(&self, as_root: bool) -> AgentPolicy {
         let paths = |paths: &Option<Vec<PathBuf>>| {
             paths.as_ref().map(|paths| paths.iter().map(|path| path.display().to_string()).collect())
         };
@@ -158,6 +158,7 @@ impl Policy {
             file: self.file.as_ref().map(|file| file.display().to_string()),
             tasks: self.tasks.iter().map(|sort| sort.key().to_string()).collect(),
             run_as: self.users.run_as.clone(),
+            as_root,
             users: self.users.allowed.clone(),
             run_as_in_pools: self.users.pools.clone(),
             run_as_of_tenants: self.users.tenants.clone(),

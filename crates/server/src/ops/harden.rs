@@ -1,7 +1,9 @@
 //! Gathers what `harden` judges.
 
 use std::os::unix::fs::MetadataExt;
+use std::path::PathBuf;
 
+use model::TenantId;
 use model::rights::Permissions;
 use store::StoreError;
 use store::access::Access;
@@ -19,12 +21,15 @@ impl Desk {
             |address: &str| Address::parse(address).is_ok_and(|address| !address.is_https() && !is_local(&address));
         let executors = self.executors.records();
         let executors = executors.iter().map(|record| record.name.clone());
+        let agents = Agents::look(self);
         Ok(judge(&Facts {
             listen: config.listen,
             agent_listen: config.agent_listen,
             agent_tls: config.agent_tls,
-            is_root: nix::unistd::geteuid().is_root(),
-            has_local_agent: config.local_agent.is_some(),
+            root_agents: agents.as_root,
+            lawless_agents: agents.lawless,
+            private_tenants: self.private_tenants(),
+            key_files: self.key_files(),
             data_mode: std::fs::metadata(&config.data).map_or(0, |found| found.mode()),
             data: config.data.display().to_string(),
             has_faults: cfg!(feature = "faults"),
@@ -36,6 +41,40 @@ impl Desk {
             endless_tokens: people.endless_tokens,
             must_change: people.must_change,
         }))
+    }
+
+    fn private_tenants(&self) -> Vec<String> {
+        let others = self.tenants.all().into_iter().filter(|tenant| tenant.id != TenantId::DEFAULT);
+        others.filter(|tenant| self.calls.may_call_private(tenant.id)).map(|tenant| tenant.name.clone()).collect()
+    }
+
+    /// Those that were given, and the one it made itself; what is not there cannot be read.
+    fn key_files(&self) -> Vec<(String, u32)> {
+        let own: PathBuf = self.config.data.join(crate::vault::KEY_FILE);
+        let files = self.config.key_files.iter().chain([&own]);
+        files.filter_map(|file| Some((file.display().to_string(), std::fs::metadata(file).ok()?.mode()))).collect()
+    }
+}
+
+/// What agents said of their machines when they connected; of those that did not nothing is known.
+struct Agents {
+    as_root: Vec<String>,
+    lawless: Vec<String>,
+}
+
+impl Agents {
+    fn look(desk: &Desk) -> Agents {
+        let mut seen = Agents { as_root: Vec::new(), lawless: Vec::new() };
+        for agent in desk.doorman.agents() {
+            let Some(policy) = desk.doorman.policy(agent.id) else { continue };
+            if policy.as_root && policy.run_as.is_none() {
+                seen.as_root.push(agent.name.clone());
+            }
+            if policy.file.is_none() {
+                seen.lawless.push(agent.name.clone());
+            }
+        }
+        seen
     }
 }
 

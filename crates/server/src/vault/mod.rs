@@ -20,7 +20,7 @@ use key::Key;
 use seal::Label;
 
 /// Beside the embedded store.
-const FILE: &str = "secret.key";
+pub(crate) const KEY_FILE: &str = "secret.key";
 /// In the settings: under which key new values are sealed, the same for every server.
 const KEY_ID: &str = "secret.key_id";
 
@@ -93,7 +93,7 @@ impl Vault {
             }
             SecretKeys::Own if shared => (Vec::new(), None),
             SecretKeys::Own => {
-                let path = data.join(FILE);
+                let path = data.join(KEY_FILE);
                 let keys = match key::read(&path)? {
                     Some(keys) => keys,
                     None => {

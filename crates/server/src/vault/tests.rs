@@ -50,7 +50,7 @@ impl World {
     }
 
     fn keys(&self) -> usize {
-        key::read(&self.dir.path().join(FILE)).unwrap().unwrap().len()
+        key::read(&self.dir.path().join(KEY_FILE)).unwrap().unwrap().len()
     }
 
     async fn left_under_old_keys(&self) -> usize {
@@ -66,7 +66,7 @@ async fn a_value_comes_back_after_a_restart_and_each_has_its_version() {
     assert_eq!(world.keep("a", "hunter23").await.unwrap().version, 2);
     let world = world.restarted();
     assert_eq!(world.values().await, ["hunter23"]);
-    let mode = std::fs::metadata(world.dir.path().join(FILE)).unwrap().permissions().mode();
+    let mode = std::fs::metadata(world.dir.path().join(KEY_FILE)).unwrap().permissions().mode();
     assert_eq!(mode & 0o777, 0o600);
     assert!(!format!("{:?}", SecretKeys::Given(Zeroizing::new("k3y".into()))).contains("k3y"));
 }
@@ -123,7 +123,7 @@ async fn keys_that_were_given_are_changed_by_whoever_gave_them() {
     assert_eq!(world.vault.rotate(&world.access).await.unwrap().moved, 2);
     let world = World::at(world.dir, &text(&[&new]));
     assert_eq!(world.values().await, ["hunter22", "hunter23"]);
-    assert!(!world.dir.path().join(FILE).exists());
+    assert!(!world.dir.path().join(KEY_FILE).exists());
 }
 
 #[test]
@@ -131,7 +131,7 @@ fn servers_that_share_a_store_have_no_key_of_their_own() {
     let dir = tempfile::tempdir().unwrap();
     let vault = Vault::open(&SecretKeys::Own, dir.path(), true).unwrap();
     assert!(matches!(vault.key("any"), Err(VaultError::NoKey)));
-    assert!(!dir.path().join(FILE).exists());
+    assert!(!dir.path().join(KEY_FILE).exists());
     let bad = Vault::open(&SecretKeys::Given(Zeroizing::new("c2hvcnQ=".into())), dir.path(), true).err().unwrap();
     assert_eq!(bad.to_string(), "the keys given cannot be used: a key is 32 bytes in base64");
 }

@@ -65,6 +65,9 @@ pub struct AgentPolicy {
     /// As whom tasks run; its own user if absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub run_as: Option<String>,
+    /// The agent itself runs as root, and so does every task for which nobody else is named.
+    #[serde(default)]
+    pub as_root: bool,
     /// Whom a job may name besides.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub users: Vec<String>,
@@ -87,6 +90,14 @@ pub struct AgentPolicy {
     /// HTTP tasks may call private networks, if their tenant may.
     #[serde(default)]
     pub private_networks: bool,
+}
+
+impl AgentPolicy {
+    /// As a tenant is told that only shares the agent: nothing of other tenants.
+    pub fn told_to(mut self, tenant: &str) -> AgentPolicy {
+        self.run_as_of_tenants.retain(|name, _| name == tenant);
+        self
+    }
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
@@ -171,5 +182,24 @@ impl From<Load> for LoadView {
             disk_percent: load.disk_percent,
             running: load.running,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn whoever_shares_an_agent_learns_nothing_of_other_tenants() {
+        let users = [("acme", "acme-user"), ("globex", "globex-user")];
+        let policy = AgentPolicy {
+            run_as_of_tenants: users.map(|(tenant, user)| (tenant.into(), user.into())).into(),
+            run_as: Some("batch".into()),
+            ..AgentPolicy::default()
+        };
+        let told = policy.clone().told_to("acme");
+        assert_eq!(told.run_as_of_tenants.keys().collect::<Vec<_>>(), ["acme"]);
+        assert_eq!(told.run_as, policy.run_as);
+        assert!(policy.told_to("west").run_as_of_tenants.is_empty());
     }
 }

@@ -13,7 +13,7 @@ pub struct TenantView {
     /// Its share beside the others' when there is not enough for all.
     pub weight: u32,
     pub quotas: QuotasBody,
-    /// Whether its HTTP tasks may call private addresses. Kept only: nothing refuses them yet.
+    /// Whether its HTTP tasks and executors may be at private addresses.
     pub private_network: bool,
     pub state: TenantStateWord,
     pub created_at: Time,
