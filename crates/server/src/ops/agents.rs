@@ -25,12 +25,22 @@ impl Desk {
         // Whoever shares an agent sees it; only its own tenant may do something to it.
         agents.retain(|agent| agent.serves(sight.tenant));
         agents.sort_by(|a, b| (&a.name, a.id).cmp(&(&b.name, b.id)));
-        Page::whole(agents.iter().map(|agent| self.view_agent(agent)).collect())
+        Page::whole(agents.iter().map(|agent| self.seen_from(sight, agent)).collect())
     }
 
     pub(crate) fn show_agent(&self, sight: &Sight, id: AgentId) -> Done<AgentView> {
         let record = self.anybody(id).filter(|agent| agent.serves(sight.tenant)).ok_or_else(|| no_agent(id))?;
-        Ok(self.view_agent(&record))
+        Ok(self.seen_from(sight, &record))
+    }
+
+    /// Whoever only shares an agent does not learn from it who else there is.
+    fn seen_from(&self, sight: &Sight, record: &AgentRecord) -> AgentView {
+        let view = self.view_agent(record);
+        if record.tenant == sight.tenant {
+            return view;
+        }
+        let name = self.tenants.get(sight.tenant).map(|tenant| tenant.name.clone()).unwrap_or_default();
+        AgentView { policy: view.policy.map(|policy| policy.told_to(&name)), ..view }
     }
 
     fn agent(&self, sight: &Sight, id: AgentId) -> Done<Arc<AgentRecord>> {
