@@ -7,6 +7,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use model::{AgentId, AgentKind, AgentRecord, TenantId, Verdict};
+use reqwest::Method;
 use serde_json::{Value, json};
 use tokio::sync::mpsc;
 use tokio_stream::wrappers::ReceiverStream;
@@ -18,7 +19,7 @@ use wire::link::{
     TermStored, TermsStored, Up, down, report, up,
 };
 
-use crate::world::{PATIENCE, World};
+use crate::world::{PATIENCE, TOKEN, Told, World};
 
 const PROTOCOL: &str = include_str!("../../../wire/proto/link.proto");
 
@@ -59,7 +60,8 @@ impl Stranger {
     async fn dial(world: &World, id: AgentId, secret: String) -> Result<Stranger, tonic::Status> {
         let mut link: LinkClient<Channel> = LinkClient::connect(world.running.agent_endpoint.clone()).await.unwrap();
         let (ups, sent) = mpsc::channel(16);
-        let hello = Hello { protocol: wire::link::PROTOCOL, slots: 4, ..Hello::default() };
+        let policy = json!({"run_as_of_tenants": {"acme": "acme-user", "globex": "globex-user"}}).to_string();
+        let hello = Hello { protocol: wire::link::PROTOCOL, slots: 4, policy, ..Hello::default() };
         ups.send(Up { body: Some(up::Body::Hello(hello)) }).await.unwrap();
         let downs = link.session(signed(ReceiverStream::new(sent), id, &secret)).await?.into_inner();
         let (frames, sent) = mpsc::channel(16);
@@ -210,6 +212,8 @@ async fn a_revoked_agent_is_cut_off_at_once_and_not_believed() {
     let attempt = world.until_state(instance, "dispatched").await["attempt"].as_i64().unwrap();
 
     assert_eq!(world.post(&format!("/agents/{}/revoke", agent.id), json!({})).await.status, 204);
+    let recorded = world.get("/audit?operation=agent_revoke").await.good()["items"][0]["entry"].clone();
+    assert_eq!((&recorded["outcome"], &recorded["before"]["name"]), (&json!("done"), &json!("doomed")), "{recorded}");
     // Both streams end, and say why.
     let ended = async {
         loop {
@@ -243,6 +247,31 @@ async fn a_revoked_agent_is_cut_off_at_once_and_not_believed() {
     let next = world.trigger("theirs").await;
     world.until_state(next, "ready").await;
     world.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn whoever_only_shares_an_agent_does_nothing_to_it_and_learns_of_nobody_else() {
+    let world = World::new().await;
+    let agent = Stranger::of(&world, TenantId::DEFAULT, "common").await;
+    world.post("/tenants", json!({"name": "acme"})).await.good();
+    world.put(&format!("/agents/{}/sharing", agent.id), json!({"everyone": true})).await.good();
+    let from = async |tenant: &str, method: Method, what: &str| {
+        let request = world.request(method, &format!("/agents/{}{what}", agent.id)).bearer_auth(TOKEN);
+        world.send(request.header("duly-tenant", tenant)).await
+    };
+    let users = |told: Told| names(&told.good()["policy"]["run_as_of_tenants"]);
+    assert_eq!(users(from("acme", Method::GET, "").await), ["acme"]);
+    assert_eq!(users(from("default", Method::GET, "").await), ["acme", "globex"]);
+    for (method, what) in [(Method::POST, "/revoke"), (Method::POST, "/drain"), (Method::DELETE, "")] {
+        let refused = from("acme", method, what).await;
+        assert!(refused.refusal().starts_with("404 E0501"), "{what}: {refused:?}");
+    }
+    assert_eq!(from("default", Method::POST, "/revoke").await.status, 204);
+    world.stop().await;
+}
+
+fn names(map: &Value) -> Vec<String> {
+    map.as_object().expect("a map").keys().cloned().collect()
 }
 
 /// One token, many who show it at the same moment.
