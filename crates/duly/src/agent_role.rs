@@ -7,6 +7,7 @@ use agent::policy::{BadPolicy, Policy};
 use agent::runtime::{AgentConfig, JoinToken, ServerAddress};
 use agent::session::Profile;
 use model::TaskSorts;
+use server::short_slice;
 use tokio_util::sync::CancellationToken;
 
 use crate::options::AgentOptions;
@@ -21,7 +22,11 @@ pub(crate) fn run(options: AgentOptions) -> ExitCode {
 
 fn serve(options: AgentOptions) -> Result<(), anyhow::Error> {
     let config = config(options)?;
-    let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build()?;
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .worker_threads(1)
+        .on_thread_start(short_slice::ask)
+        .enable_all()
+        .build()?;
     runtime.block_on(async {
         let stop = CancellationToken::new();
         let told = stop.clone();

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::Duration;
 
-use server::{LocalAgent, OwnCertificate, SecretKeys, ServerConfig};
+use server::{LocalAgent, OwnCertificate, SecretKeys, ServerConfig, short_slice};
 use tokio_util::sync::CancellationToken;
 
 use cli::remembered::Remembered;
@@ -246,7 +246,11 @@ fn restore_into(options: &RestoreOptions) -> Result<(), anyhow::Error> {
 }
 
 fn runtime() -> Result<tokio::runtime::Runtime, anyhow::Error> {
-    Ok(tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build()?)
+    Ok(tokio::runtime::Builder::new_multi_thread()
+        .worker_threads(2)
+        .on_thread_start(short_slice::ask)
+        .enable_all()
+        .build()?)
 }
 
 pub(crate) fn start_log(filter: &str) {

@@ -80,7 +80,7 @@ impl Shard {
         }
         let first = self.planning.front().and_then(|job| self.jobs.get(job)?.wake);
         self.behind = first.is_some_and(|wake| wake <= now);
-        if self.behind { SLICE } else { (self.planning.len() / 16).clamp(SLICE_AHEAD, SLICE / 4) }
+        if self.behind { SLICE } else { (self.planning.len() / 16).clamp(SLICE_AHEAD, SLICE / 10) }
     }
 
     /// What earlier steps made beyond the horizon may start now, so the horizon must reach the disk first, even if this

@@ -29,7 +29,7 @@ mod roster;
 mod secret;
 pub mod setup;
 pub mod shard;
-mod short_slice;
+pub mod short_slice;
 mod sign_in;
 mod steward;
 mod stores;

@@ -1,7 +1,7 @@
 //! One agent's working stream: words of ours become messages down, messages up become inputs of the shard. Decides
 //! nothing; what is lost with a stream is asked for again on the next.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeSet, HashMap, VecDeque};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -25,6 +25,8 @@ const BEAT_EVERY: Duration = Duration::from_secs(2);
 const ORDERS_MAX: usize = 500;
 /// A stream remembers so many tasks; then both sides start over.
 const TASKS_MAX: usize = 100_000;
+/// Tasks sent ahead of their orders, at a time: whatever comes meanwhile waits for so many and no more.
+const AHEAD_MAX: usize = 32;
 
 type Downs = mpsc::Sender<Result<Down, Status>>;
 
@@ -101,10 +103,16 @@ async fn talk(
         let seats = mouth.link.switchboard.seats();
         open = open && mouth.greet(seats).await;
     }
-    let mut next = None;
+    let (mut next, mut ahead) = (None, VecDeque::new());
     while open {
-        let word = match next.take() {
+        let word = match next.take().or_else(|| words.try_recv().ok()) {
             Some(word) => word,
+            None if !ahead.is_empty() => {
+                // Nobody waits for these yet; one job's order must not wait for the tasks of thousands of others.
+                let some = ahead.len().min(AHEAD_MAX);
+                open = mouth.tell_tasks(ahead.drain(..some)).await;
+                continue;
+            }
             None => match words.recv().await {
                 Some(word) => word,
                 None => break,
@@ -133,7 +141,12 @@ async fn talk(
             Word::Released(shard) => mouth.released(shard).await,
             Word::Servers(endpoints) => mouth.name_servers(endpoints).await,
             Word::Parcel(from, parcel) => mouth.hand_over(from, parcel).await,
-            Word::Prepare(versions) => mouth.tell_tasks(versions.into_iter()).await,
+            Word::Prepare(versions) => {
+                ahead.extend(versions);
+                // The oldest were ordered meanwhile, and their tasks went with the orders.
+                ahead.drain(..ahead.len().saturating_sub(TASKS_MAX));
+                true
+            }
             Word::Close { reason } => {
                 mouth.say(down::Body::Goodbye(link::Goodbye { reason: reason.into() })).await;
                 false

@@ -102,7 +102,7 @@ pub(crate) fn start(
     std::thread::Builder::new()
         .name(format!("duly-shard-{shard}"))
         .spawn(move || {
-            short_slice::ask();
+            short_slice::ask_on_time();
             ended(driver.run());
         })
         .map_err(|error| StoreError::Failed(format!("cannot start a thread: {error}")))?;

@@ -55,7 +55,7 @@ impl Lane {
     pub(crate) fn start(store: Box<dyn Store>, number: usize) -> std::io::Result<Lane> {
         let (asked, received) = crossbeam_channel::unbounded();
         std::thread::Builder::new().name(format!("duly-lane-{number}")).spawn(move || {
-            short_slice::ask();
+            short_slice::ask_on_time();
             run(store, &received);
         })?;
         Ok(Lane { asked })
