@@ -91,6 +91,23 @@ def test_quotas_are_said_in_words(two):
         within(two, "north", "instance", "stop", number, check=True)
 
 
+def test_what_a_tenant_prints_beyond_its_bytes_is_left_out_and_said_so(two):
+    two.run("tenant", "set", "north", "--log-bytes-per-day", "20kB", check=True)
+    loud = "for n in $(seq 100); do printf '%0999d\\n' $n; done; echo end"
+    for tenant in ("north", "south"):
+        apply(two, tenant, TICK.format(json.dumps(loud)))
+        number = trigger(two, tenant, "tick")
+        eventually(lambda: instance(two, tenant, number)["state"] == "succeeded", "it is none of the run's business")
+        printed = eventually(lambda: (text := within(two, tenant, "log", number).stdout) and ("end" in text or "left out" in text) and text, "the log")
+        if tenant == "south":
+            assert len(printed) == 100 * 1000 + 4
+        else:
+            assert printed.count("[left out: tenant north may keep 20000 bytes of logs a day]") == 1 and len(printed) < 21_000
+    usage = two.json("tenant", "show", "north")["usage"]
+    assert usage["log_bytes_today"] <= 20_000 < two.json("tenant", "show", "south")["usage"]["log_bytes_today"]
+    assert "of 20000 bytes" in two.run("tenant", "show", "north", check=True).stdout
+
+
 def test_a_tenant_is_deleted_in_two_steps_and_a_crash_between_them_changes_nothing(two):
     apply(two, "north", TICK.format("sleep 60"))
     within(two, "north", "variable", "set", "zone", "east", check=True)

@@ -62,6 +62,9 @@ pub struct Bounds {
     /// Starts it may make in a second, evenly.
     #[arg(long, value_parser = bound)]
     per_second: Option<Bound>,
+    /// Bytes of what its tasks print that are kept of each day: a number, or one with kB, MB or GB.
+    #[arg(long, value_parser = size)]
+    log_bytes_per_day: Option<Size>,
     /// Whether its HTTP tasks and executors may be at private addresses.
     #[arg(long)]
     private_network: Option<bool>,
@@ -75,9 +78,31 @@ impl Bounds {
             jobs: said(self.jobs, now.jobs),
             running: said(self.running, now.running),
             per_second: said(self.per_second, now.per_second),
+            log_bytes_per_day: self.log_bytes_per_day.map_or(now.log_bytes_per_day, |Size(size)| size),
         };
         (quotas != now).then_some(quotas)
     }
+}
+
+/// Bytes that may be none.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Size(Option<u64>);
+
+fn size(text: &str) -> Result<Size, String> {
+    if text == "none" {
+        return Ok(Size(None));
+    }
+    let (number, unit) = match text.find(|c: char| !c.is_ascii_digit()) {
+        None => (text, 1),
+        Some(at) => match text[at..].trim() {
+            "kB" => (&text[..at], 1_000),
+            "MB" => (&text[..at], 1_000_000),
+            "GB" => (&text[..at], 1_000_000_000),
+            _ => ("", 1),
+        },
+    };
+    let bytes = number.parse::<u64>().ok().and_then(|number| number.checked_mul(unit));
+    bytes.map(|bytes| Size(Some(bytes))).ok_or_else(|| "write a number of bytes, as in 500MB, or none".into())
 }
 
 impl Session<'_> {
@@ -158,7 +183,8 @@ fn list(out: &Out, tenants: &[TenantView]) -> String {
 fn shown(out: &Out, tenant: &TenantView) -> String {
     let usage = tenant.usage.unwrap_or_default();
     let of = |has: u64, may: Option<u32>| may.map_or(has.to_string(), |may| format!("{has} of {may}"));
-    let TenantUsageView { jobs, running, open, agents, pools, .. } = usage;
+    let TenantUsageView { jobs, running, open, agents, pools, log_bytes_today } = usage;
+    let logs = quotas_of(log_bytes_today, tenant.quotas.log_bytes_per_day);
     let quotas = &tenant.quotas;
     facts(&[
         ("name", tenant.name.clone()),
@@ -169,12 +195,17 @@ fn shown(out: &Out, tenant: &TenantView) -> String {
         ("running", of(running, quotas.running)),
         ("open", open.to_string()),
         ("starts", quotas.per_second.map_or("any".into(), |rate| format!("{rate} in a second"))),
+        ("logs today", logs),
         ("agents", agents.to_string()),
         ("pools", pools.to_string()),
         ("private network", if tenant.private_network { "allowed" } else { "refused" }.into()),
         ("created", format!("{} by {}", out.time(Some(tenant.created_at)), tenant.created_by)),
         ("exported", tenant.exported_at.map_or("never".into(), |at| out.time(Some(at)))),
     ])
+}
+
+fn quotas_of(has: u64, may: Option<u64>) -> String {
+    may.map_or_else(|| format!("{has} bytes"), |may| format!("{has} of {may} bytes"))
 }
 
 fn deletion(out: &Out, view: &TenantDeletionView, stop: bool) -> String {
@@ -250,9 +281,26 @@ mod tests {
     }
 
     #[test]
+    fn sizes_have_units() {
+        let told = ["none", "0", "17", "5kB", "500MB", "2GB"].map(|text| size(text).unwrap().0);
+        let meant = [None, Some(0), Some(17), Some(5_000), Some(500_000_000), Some(2_000_000_000)];
+        assert_eq!(told, meant);
+        for wrong in ["", "MB", "-1", "1.5GB", "5KB", "5 potatoes", "99999999999999GB"] {
+            assert!(size(wrong).is_err(), "{wrong}");
+        }
+    }
+
+    #[test]
     fn what_is_not_named_stays_and_none_is_no_bound() {
         let now = QuotasBody { jobs: Some(5), running: Some(2), ..QuotasBody::default() };
-        let bounds = |jobs, running| Bounds { weight: None, jobs, running, per_second: None, private_network: None };
+        let bounds = |jobs, running| Bounds {
+            weight: None,
+            jobs,
+            running,
+            per_second: None,
+            log_bytes_per_day: None,
+            private_network: None,
+        };
         assert_eq!(bounds(None, None).quotas(now), None);
         let changed = bounds(Some(Bound(None)), Some(Bound(Some(7)))).quotas(now);
         assert_eq!(changed, Some(QuotasBody { jobs: None, running: Some(7), ..QuotasBody::default() }));

@@ -26,7 +26,7 @@ pub struct Quotas {
     pub running: Option<u32>,
     /// Starts in a second, evenly.
     pub per_second: Option<u32>,
-    /// Bytes of logs that are kept.
+    /// Bytes of logs that are kept of each day.
     pub log_bytes: Option<u64>,
     /// Days for which what has ended is kept.
     pub history_days: Option<u32>,

@@ -22,7 +22,7 @@ use crate::config::ServerConfig;
 use crate::doorman::Doorman;
 use crate::egress::Calls;
 use crate::events::Ring;
-use crate::links::{Exchange, LinkService, Switchboard, Tasks, Values, log_rights};
+use crate::links::{Exchange, LinkService, LogQuota, Switchboard, Tasks, Values, log_rights};
 use crate::lock::{self, DirLock, LockError};
 use crate::logs::{LogOptions, LogStore};
 use crate::membership::{Joining, Membership, Sockets};
@@ -64,6 +64,7 @@ pub struct App {
     pub tasks: Tasks,
     pub doorman: Arc<Doorman>,
     pub tenants: Arc<Tenants>,
+    pub log_quota: Arc<LogQuota>,
     /// A tenant is to be taken apart.
     pub(crate) close_soon: tokio::sync::Notify,
     /// None: nobody asked for one. Otherwise it, or why it cannot be used.
@@ -184,7 +185,9 @@ pub async fn start(config: ServerConfig, stop: CancellationToken) -> Result<Runn
     let doorman = Doorman::new(access.clone(), writer.clone(), agents).await?;
     let doorman = Arc::new(doorman.vouched_by(shown.clone()));
     let logs_dir = config.data.join("logs");
-    let options = LogOptions { allowed: log_rights(Arc::clone(&reads)), ..LogOptions::default() };
+    let log_quota = Arc::new(LogQuota::new(Arc::clone(&tenants), clock.clone()));
+    let allowed = log_rights(Arc::clone(&reads), Arc::clone(&log_quota));
+    let options = LogOptions { allowed, ..LogOptions::default() };
     let logs = LogStore::open(&logs_dir, options).map_err(|source| file_error(&logs_dir, source))?;
     let setup = Setup::load(&access).await?;
     let listener = listen(allowed_address(config.listen, setup.is_done())).await?;
@@ -227,6 +230,7 @@ pub async fn start(config: ServerConfig, stop: CancellationToken) -> Result<Runn
         switchboard,
         doorman,
         tenants,
+        log_quota,
         close_soon: tokio::sync::Notify::new(),
         oidc,
         logs,

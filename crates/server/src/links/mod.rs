@@ -2,6 +2,7 @@
 
 mod exchange;
 mod hear;
+mod log_quota;
 mod log_rights;
 mod service;
 mod stream;
@@ -11,6 +12,7 @@ mod uptime;
 mod values;
 
 pub(crate) use exchange::Exchange;
+pub use log_quota::LogQuota;
 pub use log_rights::log_rights;
 pub use service::LinkService;
 pub use stream::order_message;

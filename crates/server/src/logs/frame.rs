@@ -24,6 +24,11 @@ impl Frame {
     pub(super) fn marker(at: Timestamp, text: String) -> Frame {
         Frame { stream: Stream::Marker, at, bytes: text.into_bytes() }
     }
+
+    /// Its number is kept: those after it have theirs.
+    pub(super) fn blank(self) -> Frame {
+        Frame { bytes: Vec::new(), ..self }
+    }
 }
 
 impl From<LogFrame> for Frame {

@@ -49,8 +49,17 @@ use write::Batch;
 /// Places in a segment are 32 bits wide; this leaves room for the write that fills it.
 const SEGMENT_BYTES_MAX: u64 = 1 << 30;
 
-/// Whether an agent may write an attempt's log.
-pub type Allowed = Arc<dyn Fn(AgentId, AttemptId) -> bool + Send + Sync>;
+/// Whether an agent may write so many bytes more of an attempt's log.
+pub type Allowed = Arc<dyn Fn(AgentId, AttemptId, u64) -> Leave + Send + Sync>;
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Leave {
+    Keep,
+    /// It is answered and kept without its bytes; with a line that says why, where there is one to say.
+    Blank(Option<String>),
+    /// The attempt is none of this agent's.
+    Refused,
+}
 
 pub struct LogOptions {
     /// A segment that has grown to this is full; at most a gigabyte.
@@ -62,7 +71,7 @@ pub struct LogOptions {
 impl Default for LogOptions {
     fn default() -> LogOptions {
         let sync = SyncPolicy::Every(Duration::from_secs(1));
-        LogOptions { segment_bytes: 64 << 20, sync, allowed: Arc::new(|_, _| true) }
+        LogOptions { segment_bytes: 64 << 20, sync, allowed: Arc::new(|_, _, _| Leave::Keep) }
     }
 }
 

@@ -9,10 +9,11 @@ use tokio::sync::{mpsc, oneshot};
 use tonic::Status;
 use wire::link::{LogDown, LogUp};
 
-use super::LogStore;
 use super::append::Incoming;
+use super::frame::Frame;
 use super::record::FRAME_MAX;
 use super::write::{Batch, Outcome};
+use super::{Leave, LogStore};
 
 /// Messages and bytes of one agent that may go into one write.
 const BATCH_MESSAGES: usize = 64;
@@ -46,14 +47,25 @@ impl LogStore {
         for message in messages {
             let attempt = AttemptId(message.attempt);
             let upto = checked_end(&message)?;
-            if (self.shelf.options.allowed)(agent, attempt) {
-                let frames = message.frames.into_iter().map(Into::into).collect();
-                batch.push(Incoming { attempt, first: message.first, frames, last: message.last });
-            } else {
-                tracing::warn!(%agent, %attempt, "refused log frames of an attempt this agent was not given");
-                metrics::counter!("duly_log_frames_refused_total").increment(message.frames.len() as u64);
-                acks.note(attempt, upto);
+            let bytes = message.frames.iter().map(|frame| frame.bytes.len() as u64).sum();
+            let mut frames: Vec<Frame> = Vec::new();
+            match (self.shelf.options.allowed)(agent, attempt, bytes) {
+                Leave::Keep => frames.extend(message.frames.into_iter().map(Frame::from)),
+                Leave::Blank(line) => {
+                    metrics::counter!("duly_log_bytes_left_out_total").increment(bytes);
+                    frames.extend(message.frames.into_iter().map(|frame| Frame::from(frame).blank()));
+                    if let (Some(first), Some(line)) = (frames.first_mut(), line) {
+                        *first = Frame::marker(first.at, line);
+                    }
+                }
+                Leave::Refused => {
+                    tracing::warn!(%agent, %attempt, "refused log frames of an attempt this agent was not given");
+                    metrics::counter!("duly_log_frames_refused_total").increment(message.frames.len() as u64);
+                    acks.note(attempt, upto);
+                    continue;
+                }
             }
+            batch.push(Incoming { attempt, first: message.first, frames, last: message.last });
         }
         if !batch.is_empty() {
             let attempts: Vec<AttemptId> = batch.iter().map(|message| message.attempt).collect();

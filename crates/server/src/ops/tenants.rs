@@ -96,7 +96,8 @@ impl Desk {
             .await?;
         let agents = self.everybody().iter().filter(|agent| agent.tenant == tenant).count() as u32;
         let pools = self.list_pools(tenant).await?.items.len() as u32;
-        Ok(TenantUsageView { jobs, running, open, agents, pools })
+        let log_bytes_today = self.log_quota.spent(tenant);
+        Ok(TenantUsageView { jobs, running, open, agents, pools, log_bytes_today })
     }
 
     /// Refuses an apply as a whole if it would leave more jobs than the tenant may have.
@@ -122,6 +123,7 @@ pub(super) fn facts(tenant: &TenantRecord) -> Facts {
     let quotas = tenant.quotas;
     let facts = Facts::new().put("name", &tenant.name).put("weight", tenant.weight).put("jobs", quotas.jobs);
     let facts = facts.put("running", quotas.running).put("per_second", quotas.per_second);
+    let facts = facts.put("log_bytes_per_day", quotas.log_bytes);
     facts.put("private_network", tenant.private_network)
 }
 

@@ -45,6 +45,9 @@ pub struct QuotasBody {
     /// Starts in a second, evenly spread.
     #[serde(default)]
     pub per_second: Option<u32>,
+    /// Bytes of what its tasks print that are kept of each day, by each server's own count.
+    #[serde(default)]
+    pub log_bytes_per_day: Option<u64>,
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
@@ -56,6 +59,9 @@ pub struct TenantUsageView {
     pub open: u64,
     pub agents: u32,
     pub pools: u32,
+    /// Bytes of logs that the server that answers has kept of today, since it started.
+    #[serde(default)]
+    pub log_bytes_today: u64,
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
@@ -161,14 +167,14 @@ impl std::fmt::Display for TenantStateWord {
 }
 
 impl From<Quotas> for QuotasBody {
-    fn from(Quotas { jobs, running, per_second, .. }: Quotas) -> QuotasBody {
-        QuotasBody { jobs, running, per_second }
+    fn from(Quotas { jobs, running, per_second, log_bytes, .. }: Quotas) -> QuotasBody {
+        QuotasBody { jobs, running, per_second, log_bytes_per_day: log_bytes }
     }
 }
 
 impl From<QuotasBody> for Quotas {
-    fn from(QuotasBody { jobs, running, per_second }: QuotasBody) -> Quotas {
-        Quotas { jobs, running, per_second, ..Quotas::default() }
+    fn from(QuotasBody { jobs, running, per_second, log_bytes_per_day }: QuotasBody) -> Quotas {
+        Quotas { jobs, running, per_second, log_bytes: log_bytes_per_day, ..Quotas::default() }
     }
 }
 

@@ -101,7 +101,10 @@ async fn what_is_acknowledged_outlives_a_crash() {
 #[tokio::test]
 async fn an_agent_writes_only_what_it_was_given() {
     let dir = tempfile::tempdir().unwrap();
-    let allowed = Arc::new(|agent, attempt| agent == AGENT && attempt == AttemptId(1));
+    let allowed = Arc::new(|agent, attempt, _| match (agent, attempt) {
+        (AGENT, AttemptId(1)) => Leave::Keep,
+        _ => Leave::Refused,
+    });
     let store = LogStore::open(dir.path(), LogOptions { allowed, ..LogOptions::default() }).unwrap();
     let acks = send(&store, [up(1, 0, "out:mine"), up(2, 0, "out:not out:mine")]).await;
     let mut acks: Vec<_> = acks.into_iter().map(|ack| ack.unwrap()).map(|ack| (ack.attempt, ack.kept)).collect();
@@ -109,6 +112,23 @@ async fn an_agent_writes_only_what_it_was_given() {
     assert_eq!(acks, [(1, 1), (2, 2)], "a refused frame is answered too");
     assert_eq!(show(&store.read(AttemptId(1), 0, 100).unwrap().frames), "out:mine");
     assert_eq!(store.read(AttemptId(2), 0, 100).unwrap(), Chunk::default());
+}
+
+#[tokio::test]
+async fn what_is_left_out_is_answered_and_said_once() {
+    let dir = tempfile::tempdir().unwrap();
+    let room = std::sync::atomic::AtomicI64::new(2);
+    let allowed =
+        Arc::new(move |_, _, bytes| match room.fetch_sub(bytes as i64, std::sync::atomic::Ordering::Relaxed) {
+            2.. => Leave::Keep,
+            1 => Leave::Blank(Some("[full]".into())),
+            _ => Leave::Blank(None),
+        });
+    let store = LogStore::open(dir.path(), LogOptions { allowed, ..LogOptions::default() }).unwrap();
+    let sent = [up(1, 0, "out:a"), up(1, 1, "out:b out:c"), up(1, 3, "out:d")];
+    let acks = send(&store, sent).await;
+    assert_eq!(acks.last().unwrap().as_ref().unwrap().kept, 4, "it is not sent again");
+    assert_eq!(show(&store.read(AttemptId(1), 0, 100).unwrap().frames), "out:a [full] out: out:");
 }
 
 #[tokio::test]

@@ -17,7 +17,7 @@ use tokio::sync::mpsc;
 use tonic::Status;
 use wire::link::{self, LogDown, LogFrame, LogUp};
 
-use super::{Chunk, Frame, LogOptions, LogStore, Stream, SyncPolicy};
+use super::{Chunk, Frame, Leave, LogOptions, LogStore, Stream, SyncPolicy};
 
 const AGENT: AgentId = AgentId(7);
 /// Full after every write.
