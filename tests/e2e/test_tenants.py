@@ -69,6 +69,18 @@ def test_names_are_each_tenants_own_and_foreign_things_are_not_there(two):
     assert within(two, "west", "job", "list").returncode == 4
 
 
+def test_its_own_tenant_sees_with_whom_an_agent_is_shared_and_nobody_else_does(two):
+    [agent] = two.json("agents", "list")["items"]
+    assert agent["sharing"] == {"everyone": True, "tenants": []}
+    two.run("agents", "share", agent["id"], "--tenants", "north,south", check=True)
+    assert two.json("agents", "show", agent["id"])["sharing"] == {"everyone": False, "tenants": ["north", "south"]}
+    assert "north, south" in two.run("agents", "show", agent["id"], check=True).stdout
+    [seen] = json.loads(within(two, "north", "agents", "list", "--json", check=True).stdout)["items"]
+    assert seen["id"] == agent["id"] and "sharing" not in seen
+    [told, *_] = [item["entry"] for item in two.json("audit", "list", "--operation", "agent_share")["items"]]
+    assert (told["before"]["everyone"], told["after"]["tenants"]) == (True, ["north", "south"])
+
+
 def test_quotas_are_said_in_words(two):
     two.run("tenant", "set", "north", "--jobs", 1, "--running", 1, check=True)
     apply(two, "north", TICK.format("sleep 60"))

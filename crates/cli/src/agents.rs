@@ -321,10 +321,19 @@ fn shown(agent: &AgentView, out: &Out) -> String {
         ("version", agent.version.clone()),
         ("joined", out.time(Some(agent.joined_at))),
         ("seen", out.time(agent.seen_at)),
+        ("shared with", agent.sharing.as_ref().map(sharing).unwrap_or_default()),
     ]) + &agent.policy.as_ref().map(policy).unwrap_or_default()
 }
 
 /// What its machine lets tasks do.
+fn sharing(sharing: &SharingBody) -> String {
+    match (sharing.everyone, sharing.tenants.as_slice()) {
+        (true, _) => "every tenant".into(),
+        (false, []) => "nobody".into(),
+        (false, tenants) => tenants.join(", "),
+    }
+}
+
 fn policy(policy: &AgentPolicy) -> String {
     let list = |list: &Option<Vec<String>>, any: &str| list.as_ref().map_or(any.to_string(), |list| list.join(", "));
     let of = |map: &BTreeMap<String, String>, what: &str| {

@@ -249,6 +249,7 @@ mod tests {
             running          2 of 2
             open             9
             starts           any
+            logs today       0 bytes
             agents           1
             pools            1
             private network  refused

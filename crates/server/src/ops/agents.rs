@@ -40,7 +40,7 @@ impl Desk {
             return view;
         }
         let name = self.tenants.get(sight.tenant).map(|tenant| tenant.name.clone()).unwrap_or_default();
-        AgentView { policy: view.policy.map(|policy| policy.told_to(&name)), ..view }
+        AgentView { policy: view.policy.map(|policy| policy.told_to(&name)), sharing: None, ..view }
     }
 
     fn agent(&self, sight: &Sight, id: AgentId) -> Done<Arc<AgentRecord>> {
@@ -70,7 +70,19 @@ impl Desk {
         let heard = self.switchboard.heard_at(record.id);
         view.seen_at = heard.map(Into::into).or(view.seen_at);
         view.policy = self.doorman.policy(record.id).map(|policy| (*policy).clone());
+        view.sharing = Some(self.sharing(&record.serves));
         view
+    }
+
+    fn sharing(&self, serves: &Serves) -> SharingBody {
+        match serves {
+            Serves::Own => SharingBody::default(),
+            Serves::Everyone => SharingBody { everyone: true, tenants: Vec::new() },
+            Serves::Named(tenants) => {
+                let tenants = tenants.iter().map(|tenant| self.tenant_name(*tenant)).collect();
+                SharingBody { everyone: false, tenants }
+            }
+        }
     }
 
     pub(crate) async fn set_drained(&self, sight: &Sight, id: AgentId, drained: bool, by: Actor) -> Done<AgentView> {
@@ -94,6 +106,8 @@ impl Desk {
     pub(crate) async fn share_agent(&self, id: AgentId, body: SharingBody, by: Actor) -> Done<AgentView> {
         let serves = self.serves(&body)?;
         let before = self.doorman.agent(id).ok_or_else(|| no_agent(id))?;
+        audit::before(sharing_facts(&self.sharing(&before.serves)).put("name", &before.name));
+        audit::after(sharing_facts(&body));
         let record = AgentRecord { serves, ..(*before).clone() };
         self.shards.ask(by, Command::PutAgent { agent: Box::new(record.clone()) }).await?;
         self.doorman.share(id, record.serves);
@@ -259,6 +273,10 @@ impl Desk {
         audit::after(Facts::new().put("limit", body.limit));
         self.limit().await
     }
+}
+
+fn sharing_facts(sharing: &SharingBody) -> Facts {
+    Facts::new().put("everyone", sharing.everyone).put("tenants", &sharing.tenants)
 }
 
 fn pool_facts(limit: Option<u32>, addresses: &[String]) -> Facts {

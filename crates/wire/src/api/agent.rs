@@ -6,6 +6,7 @@ use model::{AgentKind, AgentRecord, AgentState, Load};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
+use super::SharingBody;
 use crate::time::Time;
 
 crate::job::words! {
@@ -51,6 +52,9 @@ pub struct AgentView {
     /// What its machine lets tasks do, as it said when it connected; absent for executors and while that is not known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub policy: Option<AgentPolicy>,
+    /// Which tenants use it besides its own; told only in its own.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sharing: Option<SharingBody>,
 }
 
 /// What an agent's own policy lets tasks do. Kept by the agent; shown here.
@@ -170,6 +174,7 @@ impl AgentView {
             seen_at: of.seen_at.map(Time::from),
             load: load.map(LoadView::from),
             policy: None,
+            sharing: None,
         }
     }
 }
