@@ -1,0 +1,23 @@
+// What whoever is signed in may do, and where.
+import { useTranslation } from "react-i18next"
+import { useWhoami } from "../../parts/may"
+import { Permissions } from "../people/Permissions"
+import { Scope } from "../rights/Scope"
+
+export function Rights() {
+  const { t } = useTranslation("admin")
+  const { data } = useWhoami()
+  return (
+    <section className="card">
+      <h2>{t("account.rights")}</h2>
+      {data?.rights.map((right) => (
+        <details key={JSON.stringify(right)}>
+          <summary>
+            <Scope scope={right} />
+          </summary>
+          <Permissions names={right.permissions} />
+        </details>
+      ))}
+    </section>
+  )
+}

@@ -1,0 +1,31 @@
+// What the job was, newest first.
+import { Link } from "@tanstack/react-router"
+import { useTranslation } from "react-i18next"
+import { asked } from "../../api/client"
+import { Moment } from "../../parts/Moment"
+import { ProblemBox } from "../../parts/ProblemBox"
+import { Tag } from "../../parts/StateTag"
+
+const SHOWN = 8
+
+export function Versions({ name }: { name: string }) {
+  const { t } = useTranslation("designer")
+  const { data, error } = asked.useQuery("get", "/api/v1/jobs/{name}/versions", { params: { path: { name } } })
+  return (
+    <section className="card">
+      <h2>{t("job.versions")}</h2>
+      {error && <ProblemBox error={error} />}
+      <ol className="next">
+        {data?.items.slice(0, SHOWN).map((one) => (
+          <li key={one.version}>
+            <Link to="/jobs/$name/versions" params={{ name }} search={{ version: one.version }}>
+              {t("job.version", { version: one.version })}
+            </Link>{" "}
+            <Moment at={one.created_at} /> <span className="soft">{t("job.by", { who: one.created_by })}</span>{" "}
+            {one.current && <Tag tone="busy">{t("job.current")}</Tag>}
+          </li>
+        ))}
+      </ol>
+    </section>
+  )
+}

@@ -1,0 +1,20 @@
+// Takes a tenant along as a file: jobs, pools, agents, variables, then history; of secrets the names only.
+import { useTranslation } from "react-i18next"
+import { api } from "../../api/client"
+import { Act, done } from "../../parts/Act"
+import { save } from "../../parts/save"
+
+export function Export({ name }: { name: string }) {
+  const { t } = useTranslation("admin")
+  const take = async () => {
+    const params = { path: { name } }
+    const file = await done(api.GET("/api/v1/tenants/{name}/export", { params, parseAs: "blob" }))
+    save(file as Blob, `duly-tenant-${name}.jsonl`)
+    return t("tenants.export_done")
+  }
+  return (
+    <Act needs="tenant.edit" act={take}>
+      {t("tenants.export")}
+    </Act>
+  )
+}

@@ -1,0 +1,25 @@
+// All addresses of the console. An area keeps its own in a file of `routes`.
+import { createRouter } from "@tanstack/react-router"
+import { adminRoutes } from "./routes/admin"
+import { designerRoutes } from "./routes/designer"
+import { entryRoutes } from "./routes/entry"
+import { monitorRoutes } from "./routes/monitor"
+import { rootRoute } from "./routes/root"
+import { Loading } from "./shell/Loading"
+
+export const router = createRouter({
+  routeTree: rootRoute.addChildren([...entryRoutes, ...monitorRoutes, ...designerRoutes, ...adminRoutes]),
+  basepath: "/ui",
+  defaultPreload: "intent",
+  // Queries decide by themselves what is fresh.
+  defaultPreloadStaleTime: 0,
+  defaultPendingComponent: Loading,
+  defaultPendingMs: 150,
+  scrollRestoration: true,
+})
+
+declare module "@tanstack/react-router" {
+  interface Register {
+    router: typeof router
+  }
+}

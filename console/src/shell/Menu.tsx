@@ -1,0 +1,38 @@
+// The menu: sections of pages, without those that somebody may not see.
+import { Link, useLocation } from "@tanstack/react-router"
+import { useTranslation } from "react-i18next"
+import { useMay } from "../parts/may"
+import { SECTIONS } from "./menu"
+
+export function Menu({ onGo }: { onGo: () => void }) {
+  const { t } = useTranslation("shell")
+  const may = useMay()
+  const path = useLocation({ select: (at) => at.pathname })
+  return (
+    <nav className="menu" id="menu" aria-label={t("menu")}>
+      {SECTIONS.map(([section, items]) => {
+        const shown = items.filter((item) => !item.needs || item.needs.some((permission) => may(permission)))
+        if (shown.length === 0) return null
+        return (
+          <section key={section} aria-labelledby={`menu-${section}`}>
+            <h2 id={`menu-${section}`}>{t(`sections.${section}`)}</h2>
+            <ul>
+              {shown.map((item) => (
+                <li key={item.words}>
+                  <Link
+                    to={item.to}
+                    onClick={onGo}
+                    className={item.also?.some((other) => path.startsWith(other)) ? "active" : undefined}
+                    activeOptions={{ exact: item.to === "/", includeSearch: false }}
+                  >
+                    {t(`pages.${item.words}`)}
+                  </Link>
+                </li>
+              ))}
+            </ul>
+          </section>
+        )
+      })}
+    </nav>
+  )
+}

@@ -1,0 +1,3 @@
+import type { MenuItem } from "./item"
+
+export const designerMenu: MenuItem[] = [{ to: "/jobs", words: "jobs", needs: ["job.see"] }]

@@ -1,0 +1,21 @@
+// What the server suggests for a single fault of a job, by its own words. What is not here is told as the server told it.
+export default {
+  "add times, or list the delays": "请加上 times，或列出各次的间隔。",
+  "agents are known to be there; use least_loaded": "代理是否在线是已知的，请使用 least_loaded。",
+  "apply it first, or in the same call": "请先应用那个作业，或在同一次提交中一起应用。",
+  "hand it to the task under secrets, as NAME: secret": "请在 secrets 下交给任务，写作 NAME: secret。",
+  "keep one of them": "请只保留其中一个。",
+  "keep the one or the other": "请二者择一。",
+  "leave the key out": "请去掉这个键。",
+  "name a handler, or give glue and source": "请指定 handler，或给出 glue 和 source。",
+  "name it first in the list": "请把它写在列表的第一项。",
+  "use GET, HEAD, POST, PUT, PATCH, DELETE or OPTIONS": "请使用 GET、HEAD、POST、PUT、PATCH、DELETE 或 OPTIONS。",
+  "use an IANA name such as Asia/Shanghai": "请使用 IANA 时区名，例如 Asia/Shanghai。",
+  "write NAME: secret": "请写作 NAME: secret。",
+  "write a number with a unit: 250ms, 90s, 20m, 1h30m, 2d": "请写带单位的数字：250ms、90s、20m、1h30m、2d。",
+  "write it like billing/nightly": "请写成 billing/nightly 这样的形式。",
+  "write it like https://example.com/hook": "请写成 https://example.com/hook 这样的形式。",
+  "write it with an offset: 2026-11-15T10:20:30Z": "请带上时区偏移：2026-11-15T10:20:30Z。",
+  "write noop: true for a task that does nothing": "什么都不做的任务请写 noop: true。",
+  "keep one of them, and make a second job for the other": "请只保留其中一个，另一个用第二个作业来实现。",
+} as Record<string, string>
