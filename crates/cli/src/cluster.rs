@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use clap::Subcommand;
-use wire::api::{ClusterView, ServerStateWord, ServerView, WeightBody};
+use wire::api::{ClusterView, ReservedStateWord, ReservedView, ServerStateWord, ServerView, WeightBody};
 
 use crate::Session;
 use crate::failure::{Done, Failure, NOT_FOUND};
@@ -49,7 +49,7 @@ impl Session<'_> {
             }
             ClusterCommand::Drain { server } => {
                 let view = self.client.drain_server(self.server(&server).await?).await?;
-                self.out.answer(&view.raw, || format!("{server} gives away what it owns.\n"));
+                self.out.answer(&view.raw, || drained(&server, &view));
             }
             ClusterCommand::Undrain { server } => {
                 let view = self.client.undrain_server(self.server(&server).await?).await?;
@@ -89,6 +89,29 @@ impl Session<'_> {
     }
 }
 
+fn drained(server: &str, view: &ClusterView) -> String {
+    let mut text = format!("{server} gives away what it owns.\n");
+    let its = view.reserved.iter().filter(|reserved| reserved.servers.iter().any(|name| name == server));
+    text.extend(its.filter_map(reserved));
+    text
+}
+
+/// What is to be known of a tenant that only some servers may schedule; nothing if one of them does.
+fn reserved(view: &ReservedView) -> Option<String> {
+    let ReservedView { tenant, servers, shards, state } = view;
+    let only = format!("Tenant {tenant} may only be scheduled by {}", servers.join(", "));
+    match state {
+        ReservedStateWord::Served => None,
+        ReservedStateWord::Kept => Some(format!(
+            "{only}, and no other of them is there to take its {shards} shards: the drained one keeps them, and they wait \
+             while it is stopped.\n"
+        )),
+        ReservedStateWord::Waiting => {
+            Some(format!("{only}, and none of them is there to do it: its {shards} shards wait.\n"))
+        }
+    }
+}
+
 fn status(view: &ClusterView, shards: bool, out: &Out) -> String {
     if view.servers.is_empty() {
         return "One server, with a store of its own.\n".into();
@@ -113,6 +136,7 @@ fn status(view: &ClusterView, shards: bool, out: &Out) -> String {
     let mut text = rows.show("no servers");
     let free = view.shards.iter().filter(|shard| shard.server.is_none()).count();
     text.push_str(&format!("{} shards, {free} without an owner.\n", view.shards.len()));
+    text.extend(view.reserved.iter().filter_map(reserved));
     if shards {
         let names: BTreeMap<i64, &str> = view.servers.iter().map(|server| (server.id, server.name.as_str())).collect();
         let mut rows = Rows::new(out, &["SHARD", "OWNER", "TERM", "BATCH", "DECIDED UP TO"]);
@@ -130,4 +154,24 @@ fn status(view: &ClusterView, shards: bool, out: &Out) -> String {
         text.push_str(&rows.show("no shards"));
     }
     text
+}
+
+#[cfg(test)]
+mod tests {
+    use expect_test::expect;
+
+    use super::*;
+
+    #[test]
+    fn a_tenant_that_nobody_else_may_schedule_is_named() {
+        let view =
+            |state| ReservedView { tenant: "acme".into(), servers: vec!["a".into(), "b".into()], shards: 8, state };
+        assert_eq!(reserved(&view(ReservedStateWord::Served)), None);
+        let told = [ReservedStateWord::Kept, ReservedStateWord::Waiting].map(|state| reserved(&view(state)).unwrap());
+        expect![[r#"
+            Tenant acme may only be scheduled by a, b, and no other of them is there to take its 8 shards: the drained one keeps them, and they wait while it is stopped.
+            Tenant acme may only be scheduled by a, b, and none of them is there to do it: its 8 shards wait.
+        "#]]
+        .assert_eq(&told.concat());
+    }
 }

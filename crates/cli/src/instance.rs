@@ -3,7 +3,8 @@
 use std::time::Duration;
 
 use clap::{Args, Subcommand, ValueEnum};
-use wire::api::{CauseView, InstanceQuery, InstanceView, ReplayBody, ResolveBody, ResolveWord};
+use wire::api::{CauseView, CauseWord, InstanceQuery, InstanceView, PlacingView, ReplayBody, ResolveBody, ResolveWord};
+use wire::job::{RouteForm, RouteMap};
 use wire::{Code, Time};
 
 use crate::Session;
@@ -54,6 +55,18 @@ pub struct FilterArgs {
     /// States with commas between; `open` and `ended` stand for all of their kind.
     #[arg(long)]
     state: Option<String>,
+    /// With the agent of this number.
+    #[arg(long)]
+    agent: Option<i64>,
+    /// What made them: planned, misfire, manual, after or shard.
+    #[arg(long, value_parser = read_cause)]
+    cause: Option<CauseWord>,
+    /// Of jobs in this folder and those below it.
+    #[arg(long)]
+    folder: Option<String>,
+    /// Of jobs with this label: key=value.
+    #[arg(long)]
+    label: Option<String>,
     /// Planned at or after: an instant, or how long ago (2h).
     #[arg(long)]
     from: Option<Moment>,
@@ -92,10 +105,19 @@ pub enum VerdictArg {
     Lost,
 }
 
+/// As the API has it.
+fn read_cause(word: &str) -> Result<CauseWord, String> {
+    serde_json::from_value(word.into()).map_err(|_| "not planned, misfire, manual, after or shard".into())
+}
+
 impl FilterArgs {
     pub(crate) fn query(self, now: Time) -> InstanceQuery {
         InstanceQuery {
             state: self.state,
+            agent: self.agent,
+            cause: self.cause,
+            folder: self.folder,
+            label: self.label,
             from: self.from.map(|moment| moment.resolve(now)),
             to: self.to.map(|moment| moment.resolve(now)),
             limit: self.limit,
@@ -268,6 +290,7 @@ pub(crate) fn shown(instance: &InstanceView, out: &Out) -> String {
         ("parent", instance.parent.map(|id| id.to_string()).unwrap_or_default()),
         ("attempt", format!("{} (number {})", instance.attempt, instance.attempt_no)),
         ("agent", instance.agent.clone().unwrap_or_default()),
+        ("placing", instance.placing.as_ref().map(placing).unwrap_or_default()),
         ("ordered", optional(instance.ordered_at)),
         ("started", optional(instance.started_at)),
         ("ended", optional(instance.ended_at)),
@@ -275,6 +298,7 @@ pub(crate) fn shown(instance: &InstanceView, out: &Out) -> String {
         ("retry", optional(instance.retry_at)),
         ("exit code", instance.exit_code.map(|code| code.to_string()).unwrap_or_default()),
         ("message", instance.message.clone().unwrap_or_default()),
+        ("params", instance.params.as_ref().map(|json| json.get().to_owned()).unwrap_or_default()),
         ("outputs", instance.outputs.as_ref().map(|json| json.get().to_owned()).unwrap_or_default()),
         ("why", instance.why.clone().unwrap_or_default()),
         ("stopping", instance.stopping.as_ref().map(|stopping| format!("by {}", stopping.by)).unwrap_or_default()),
@@ -284,6 +308,16 @@ pub(crate) fn shown(instance: &InstanceView, out: &Out) -> String {
         ),
         ("cost", cost.into_iter().flatten().collect::<Vec<_>>().join(", ")),
     ])
+}
+
+fn placing(placing: &PlacingView) -> String {
+    let route = match &placing.route {
+        RouteForm::Short(word) => serde_json::to_value(word).ok().and_then(|word| Some(word.as_str()?.to_owned())),
+        RouteForm::Long(RouteMap::Fixed(agent)) => Some(format!("fixed on {agent}")),
+    };
+    let labels = placing.labels.iter().map(|(name, value)| format!("{name}={value}"));
+    let said = [Some(format!("pool {}", placing.pool)), route].into_iter().flatten().chain(labels);
+    said.chain(placing.asked.clone()).collect::<Vec<_>>().join("; ")
 }
 
 fn cause(cause: &CauseView) -> String {

@@ -76,6 +76,9 @@ pub struct ListArgs {
     /// Part of the name.
     #[arg(long)]
     name: Option<String>,
+    /// With this label: key=value.
+    #[arg(long)]
+    label: Option<String>,
     #[arg(long)]
     mode: Option<ModeArg>,
     #[arg(long, value_parser = clap::value_parser!(u32).range(1..=500))]
@@ -164,7 +167,8 @@ impl Session<'_> {
             ModeArg::Paused => ModeWord::Paused,
             ModeArg::Disabled => ModeWord::Disabled,
         });
-        let query = JobQuery { folder: args.folder, name: args.name, mode, limit: args.limit, cursor: args.cursor };
+        let ListArgs { folder, name, label, limit, cursor, .. } = args;
+        let query = JobQuery { folder, name, label, mode, limit, cursor };
         let page = self.client.jobs(&query).await?;
         self.out.answer(&page.raw, || listed(&page.items, self.out));
         self.more(page.next.as_deref());

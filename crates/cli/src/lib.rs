@@ -19,6 +19,7 @@ mod job;
 mod log;
 mod moment;
 mod out;
+mod overview;
 pub mod password;
 mod people;
 mod plan;
@@ -144,6 +145,10 @@ pub enum Commands {
     Audit(audit::AuditCommand),
     /// Counts of instances, jobs and agents.
     Stats(system::StatsArgs),
+    /// The state of things at a glance: what is open, late and failing, and how soon things start.
+    Overview,
+    /// The jobs with the soonest planned times.
+    Upcoming(overview::UpcomingArgs),
     /// Whether the server is alive and ready, and its version.
     Health,
     /// Jobs held because deciding about them failed.
@@ -250,6 +255,8 @@ async fn dispatch(command: Commands, options: ClientOptions, out: &Out) -> Done 
         Commands::Events(args) => session.events(args).await,
         Commands::Audit(command) => session.audit(command).await,
         Commands::Stats(args) => session.stats(args).await,
+        Commands::Overview => session.overview().await,
+        Commands::Upcoming(args) => session.upcoming(args).await,
         Commands::Health => session.health().await,
         Commands::Harden => session.harden().await,
         Commands::Quarantine => session.quarantine().await,

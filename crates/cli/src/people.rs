@@ -45,6 +45,9 @@ pub enum PersonCommand {
         /// A file holding the old password, for one's own.
         #[arg(long, required_unless_present = "name")]
         old_password_file: Option<PathBuf>,
+        /// Revoke their API tokens, too.
+        #[arg(long, requires = "name")]
+        revoke_tokens: bool,
     },
     /// Delete an account with all it holds; what it made stays.
     Delete {
@@ -93,12 +96,13 @@ impl Session<'_> {
                 self.client.unlock_person(&name).await?;
                 self.out.done(&format!("{name} may try again from anywhere."));
             }
-            PersonCommand::Password { name, password_file, old_password_file } => {
+            PersonCommand::Password { name, password_file, old_password_file, revoke_tokens } => {
                 let new = password(&password_file)?;
                 match (name, old_password_file) {
                     (Some(name), _) => {
-                        self.client.set_password(&name, &PasswordBody { password: new }).await?;
-                        self.out.done(&format!("{name} has another password, and must change it."));
+                        self.client.set_password(&name, &PasswordBody { password: new, revoke_tokens }).await?;
+                        let tokens = if revoke_tokens { " Their tokens work no more." } else { "" };
+                        self.out.done(&format!("{name} has another password, and must change it.{tokens}"));
                     }
                     (None, old) => {
                         let old = password(&old.expect("asked for by the command line"))?;

@@ -21,6 +21,9 @@ pub enum TenantCommand {
     /// Make a tenant.
     Create {
         name: String,
+        /// The servers that may schedule it, by their names: a,b. Without: any.
+        #[arg(long, value_delimiter = ',', value_name = "NAMES")]
+        servers: Vec<String>,
         #[command(flatten)]
         bounds: Bounds,
     },
@@ -30,6 +33,12 @@ pub enum TenantCommand {
         /// Give it another name.
         #[arg(long)]
         rename: Option<String>,
+        /// The servers that may schedule it, by their names: a,b.
+        #[arg(long, value_delimiter = ',', value_name = "NAMES", conflicts_with = "any_server")]
+        servers: Option<Vec<String>>,
+        /// Any server may schedule it again.
+        #[arg(long)]
+        any_server: bool,
         #[command(flatten)]
         bounds: Bounds,
     },
@@ -65,6 +74,9 @@ pub struct Bounds {
     /// Bytes of what its tasks print that are kept of each day: a number, or one with kB, MB or GB.
     #[arg(long, value_parser = size)]
     log_bytes_per_day: Option<Size>,
+    /// Days for which what has ended is kept, if that is less than the installation keeps it.
+    #[arg(long, value_parser = bound)]
+    history_days: Option<Bound>,
     /// Whether its HTTP tasks and executors may be at private addresses.
     #[arg(long)]
     private_network: Option<bool>,
@@ -79,6 +91,7 @@ impl Bounds {
             running: said(self.running, now.running),
             per_second: said(self.per_second, now.per_second),
             log_bytes_per_day: self.log_bytes_per_day.map_or(now.log_bytes_per_day, |Size(size)| size),
+            history_days: said(self.history_days, now.history_days),
         };
         (quotas != now).then_some(quotas)
     }
@@ -116,20 +129,21 @@ impl Session<'_> {
                 let tenant = self.client.tenant(&name).await?;
                 self.out.answer(&tenant.raw, || shown(self.out, &tenant));
             }
-            TenantCommand::Create { name, bounds } => {
+            TenantCommand::Create { name, servers, bounds } => {
                 let quotas = bounds.quotas(QuotasBody::default()).unwrap_or_default();
                 let private_network = bounds.private_network.unwrap_or(false);
-                let body = TenantBody { name, weight: bounds.weight, quotas, private_network };
+                let body = TenantBody { name, weight: bounds.weight, quotas, private_network, servers };
                 let tenant = self.client.create_tenant(&body).await?;
                 self.out.answer(&tenant.raw, || format!("Tenant {} is there.\n", tenant.name));
             }
-            TenantCommand::Set { name, rename, bounds } => {
+            TenantCommand::Set { name, rename, servers, any_server, bounds } => {
                 let now = self.client.tenant(&name).await?.quotas;
                 let body = TenantChangeBody {
                     name: rename,
                     weight: bounds.weight,
                     quotas: bounds.quotas(now),
                     private_network: bounds.private_network,
+                    servers: if any_server { Some(Vec::new()) } else { servers },
                 };
                 let tenant = self.client.change_tenant(&name, &body).await?;
                 self.out.answer(&tenant.raw, || shown(self.out, &tenant));
@@ -196,12 +210,22 @@ fn shown(out: &Out, tenant: &TenantView) -> String {
         ("open", open.to_string()),
         ("starts", quotas.per_second.map_or("any".into(), |rate| format!("{rate} in a second"))),
         ("logs today", logs),
+        ("history", quotas.history_days.map_or("as long as the installation's".into(), |days| format!("{days} days"))),
         ("agents", agents.to_string()),
         ("pools", pools.to_string()),
         ("private network", if tenant.private_network { "allowed" } else { "refused" }.into()),
+        ("servers", servers(tenant)),
         ("created", format!("{} by {}", out.time(Some(tenant.created_at)), tenant.created_by)),
         ("exported", tenant.exported_at.map_or("never".into(), |at| out.time(Some(at)))),
     ])
+}
+
+fn servers(tenant: &TenantView) -> String {
+    match (&tenant.servers[..], &tenant.own_shards[..]) {
+        ([], _) => "any".into(),
+        (servers, [first, .., last]) => format!("{} (shards {first} to {last})", servers.join(", ")),
+        (servers, _) => servers.join(", "),
+    }
 }
 
 fn quotas_of(has: u64, may: Option<u64>) -> String {
@@ -250,9 +274,11 @@ mod tests {
             open             9
             starts           any
             logs today       0 bytes
+            history          as long as the installation's
             agents           1
             pools            1
             private network  refused
+            servers          any
             created          5s ago (2026-11-15 10:00:00Z) by ann
             exported         never
         "#]]
@@ -262,6 +288,14 @@ mod tests {
             acme  active  3       10    2        any
         "#]]
         .assert_eq(&list(&Out::plain("2026-11-15T10:00:05Z"), &[tenant]));
+    }
+
+    #[test]
+    fn a_tenant_of_some_servers_names_them() {
+        let told = |more: &str| servers(&view(more));
+        assert_eq!(told(""), "any");
+        assert_eq!(told(r#","servers":["a","b"],"own_shards":[64,65,66]"#), "a, b (shards 64 to 66)");
+        assert_eq!(told(r#","servers":[],"own_shards":[64,65,66]"#), "any");
     }
 
     #[test]
@@ -300,6 +334,7 @@ mod tests {
             running,
             per_second: None,
             log_bytes_per_day: None,
+            history_days: None,
             private_network: None,
         };
         assert_eq!(bounds(None, None).quotas(now), None);

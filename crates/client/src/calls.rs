@@ -5,10 +5,11 @@ use serde_json::Value;
 use wire::api::{
     AgentView, ApplyBody, AttemptView, AuditQuery, AuditVerifyQuery, AuditVerifyView, AuditView, ClusterView,
     DeleteQuery, HardenView, HealthView, InstanceQuery, InstanceView, JobQuery, JobVersionView, JobView, JoinTokenBody,
-    JoinTokenView, LimitBody, LogQuery, NextQuery, Page, PlanView, PoolBody, PoolView, PreviewBody, PreviewView,
-    QuarantineView, ReadyView, ReplayBody, ReplayView, ResolveBody, ResourceBody, ResourceView, SessionBody,
-    SessionView, SetupBody, SetupView, StatsQuery, StatsView, TokenBody, TokenCreatedView, TokenView, TriggerBody,
-    VerifyQuery, VerifyView, VersionView, WeightBody, WhyView, XxlTokenBody, XxlTokenCreatedView, XxlTokenView,
+    JoinTokenView, LimitBody, LogQuery, NextQuery, OverviewView, Page, PlanView, PoolBody, PoolView, PreviewBody,
+    PreviewView, QuarantineView, ReadyView, ReplayBody, ReplayView, ResolveBody, ResourceBody, ResourceView,
+    SessionBody, SessionView, SetupBody, SetupView, StatsQuery, StatsView, TokenBody, TokenCreatedView, TokenView,
+    TriggerBody, UpcomingQuery, UpcomingView, VerifyQuery, VerifyView, VersionView, WeightBody, WhyView, XxlTokenBody,
+    XxlTokenCreatedView, XxlTokenView,
 };
 use wire::api::{EffectiveView, RotatedView, SecretBody, SecretView, VariableBody, VariableQuery, VariableView};
 use wire::api::{SharingBody, TenantBody, TenantChangeBody, TenantDeleteQuery, TenantDeletionView, TenantView};
@@ -247,6 +248,14 @@ impl Client {
 
     pub async fn stats(&self, query: &StatsQuery) -> Result<StatsView> {
         self.call(routes::STATS, &[]).query(query).json().await
+    }
+
+    pub async fn overview(&self) -> Result<OverviewView> {
+        self.call(routes::OVERVIEW, &[]).json().await
+    }
+
+    pub async fn upcoming(&self, query: &UpcomingQuery) -> Result<UpcomingView> {
+        self.call(routes::UPCOMING, &[]).query(query).json().await
     }
 
     pub async fn harden(&self) -> Result<HardenView> {

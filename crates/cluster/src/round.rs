@@ -4,15 +4,16 @@
 use std::collections::BTreeMap;
 
 use model::{ServerId, ShardId, Span, Term, Timestamp};
-use store::leases::{LeaseRow, Picture, ServerRow};
+use store::leases::{LeaseRow, Picture, Reserved, ServerRow};
 
-use crate::spread::{Member, spread};
+use crate::spread::{Keep, Member, spread};
 use crate::tenure::Terms;
 
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Round {
     pub take: Vec<ShardId>,
-    pub give: Vec<(ShardId, ServerId)>,
+    /// To whom; to nobody if we may not have it and none of those who may is there.
+    pub give: Vec<(ShardId, Option<ServerId>)>,
     /// The row says that these are another's, or that somebody raised the term since.
     pub drop: Vec<ShardId>,
     /// Something of ours to take becomes free so much later.
@@ -29,17 +30,14 @@ pub fn decide(picture: &Picture, me: ServerId, running: &BTreeMap<ShardId, Term>
         .map(|server| Member { id: server.id, weight: server.weight, draining: server.draining })
         .collect();
     let is_member = |id: ServerId| members.iter().any(|member| member.id == id);
-    let mut rows: Vec<Option<&LeaseRow>> = vec![None; picture.shards.max(0) as usize];
-    for row in &picture.leases {
-        if let Some(slot) = rows.get_mut(row.shard.0 as usize) {
-            *slot = Some(row);
-        }
-    }
+    let mut rows: BTreeMap<ShardId, Option<&LeaseRow>> = (0..picture.shards).map(|n| (ShardId(n), None)).collect();
+    rows.extend(picture.leases.iter().map(|row| (row.shard, Some(row))));
     let holder = |row: &Option<&LeaseRow>| row.and_then(|row| row.server);
-    let owners: Vec<Option<ServerId>> = rows.iter().map(|row| holder(row).filter(|id| is_member(*id))).collect();
+    let owners: Vec<Option<ServerId>> = rows.values().map(|row| holder(row).filter(|id| is_member(*id))).collect();
     let mut round = Round::default();
-    for (n, (row, wanted)) in rows.iter().zip(spread(&owners, &members)).enumerate() {
-        let shard = ShardId(n as i64);
+    let keeps = keeps(picture, &rows.keys().copied().collect::<Vec<_>>());
+    for ((shard, row), wanted) in rows.iter().zip(spread(&owners, &members, &keeps)) {
+        let shard = *shard;
         let (term, held) = (running.get(&shard), holder(row));
         // A take-over that was long under way raises the term of what is ours. Agents may have heard of it, and then they
         // hear us no more; we would learn it with our next commit, whenever that is.
@@ -50,7 +48,7 @@ pub fn decide(picture: &Picture, me: ServerId, running: &BTreeMap<ShardId, Term>
         }
         let runs = term.is_some();
         match (held, wanted) {
-            (Some(holder), Some(next)) if holder == me && next != me => round.give.push((shard, next)),
+            (Some(holder), next) if holder == me && next != Some(me) => round.give.push((shard, next)),
             (Some(holder), _) if holder == me && !runs => round.take.push(shard),
             (Some(holder), Some(next)) if holder != me && next == me => {
                 // Another's: ours once its lease and the grace are over, and no sooner.
@@ -71,6 +69,21 @@ pub fn decide(picture: &Picture, me: ServerId, running: &BTreeMap<ShardId, Term>
     let next_end = ends.map(|server| server.until + grace - now + Span(1)).min();
     round.look_in = round.look_in.into_iter().chain(next_end).min();
     round
+}
+
+/// What only some may own. Servers are told by their names: one that takes another's place has its name and not its number.
+fn keeps(picture: &Picture, shards: &[ShardId]) -> Vec<Keep<ServerId>> {
+    let keep = |reserved: &Reserved| Keep {
+        shards: reserved.shards.iter().filter_map(|shard| shards.binary_search(shard).ok()).collect(),
+        servers: picture.servers.iter().filter(|server| reserved.lets(server)).map(|server| server.id).collect(),
+    };
+    picture.reserved.iter().map(keep).collect()
+}
+
+/// The living servers that may have these, also those that take nothing now.
+pub fn may_have<'p>(picture: &'p Picture, reserved: &Reserved, terms: &Terms) -> Vec<&'p ServerRow> {
+    let living = picture.servers.iter().filter(|server| is_living(server, picture.now, Span::from(terms.grace)));
+    living.filter(|server| reserved.lets(server)).collect()
 }
 
 pub fn is_living(server: &ServerRow, now: Timestamp, grace: Span) -> bool {
@@ -106,7 +119,7 @@ mod tests {
     }
 
     fn look(now_ms: i64, servers: Vec<ServerRow>, leases: Vec<LeaseRow>, running: &[i64]) -> Round {
-        let picture = Picture { now: Timestamp(now_ms * 1_000), shards: 4, servers, leases, revision: 0 };
+        let picture = Picture { now: Timestamp(now_ms * 1_000), shards: 4, servers, leases, ..Picture::default() };
         decide(&picture, ME, &running.iter().map(|n| (ShardId(*n), Term(1))).collect(), &Terms::default())
     }
 
@@ -133,14 +146,14 @@ mod tests {
     fn a_newcomer_is_given_its_share_by_those_who_have_it() {
         let mine: Vec<_> = (0..4).map(|n| lease(n, Some(ME), 4_000)).collect();
         let round = look(0, vec![server(ME, 4_000), server(OTHER, 4_000)], mine.clone(), &[0, 1, 2, 3]);
-        assert_eq!(round.give, [(ShardId(2), OTHER), (ShardId(3), OTHER)]);
+        assert_eq!(round.give, [(ShardId(2), Some(OTHER)), (ShardId(3), Some(OTHER))]);
         assert_eq!(round.take, shards(&[]));
         let picture = Picture {
             now: Timestamp(0),
             shards: 4,
             servers: vec![server(ME, 4_000), server(OTHER, 4_000)],
             leases: mine,
-            revision: 0,
+            ..Picture::default()
         };
         let theirs = decide(&picture, OTHER, &BTreeMap::new(), &Terms::default());
         assert_eq!(theirs.take, shards(&[]), "it waits to be given");
@@ -158,5 +171,35 @@ mod tests {
         let servers = || vec![server(ME, 4_000)];
         assert_eq!(look(0, servers(), vec![raised.clone()], &[0]).drop, shards(&[0]));
         assert_eq!(look(0, servers(), vec![raised], &[]).take[0], ShardId(0));
+    }
+
+    /// Four shards of all, and two of a tenant that `s2` alone may schedule.
+    fn look_reserved(servers: Vec<ServerRow>, leases: Vec<LeaseRow>, running: &[i64]) -> Round {
+        let leases = [(0..4).map(|n| lease(n, Some(ME), 4_000)).collect(), leases].concat();
+        let shards = vec![ShardId(4), ShardId(5)];
+        let reserved = vec![Reserved { tenant: "acme".into(), servers: vec!["s2".into(), "gone".into()], shards }];
+        let picture = Picture { shards: 4, servers, leases, reserved, ..Picture::default() };
+        let running = [&[0, 1, 2, 3], running].concat();
+        decide(&picture, ME, &running.iter().map(|n| (ShardId(*n), Term(1))).collect(), &Terms::default())
+    }
+
+    #[test]
+    fn what_is_kept_for_another_is_not_taken_though_it_is_free() {
+        let free = || vec![lease(4, None, 0), lease(5, None, 0)];
+        assert_eq!(look_reserved(vec![server(ME, 4_000)], free(), &[]).take, shards(&[]));
+        let allowed = ServerRow { name: "s2".into(), ..server(ME, 4_000) };
+        assert_eq!(look_reserved(vec![allowed], free(), &[]).take, shards(&[4, 5]), "by its name, whatever its number");
+        let late = vec![lease(4, Some(OTHER), -9_000), lease(5, Some(OTHER), -9_000)];
+        assert_eq!(look_reserved(vec![server(ME, 4_000), server(OTHER, -9_000)], late, &[]).take, shards(&[]));
+    }
+
+    #[test]
+    fn what_we_may_not_have_any_more_is_given_away_if_need_be_to_nobody() {
+        let mine = || vec![lease(4, Some(ME), 4_000), lease(5, Some(ME), 4_000)];
+        let alone = look_reserved(vec![server(ME, 4_000)], mine(), &[4, 5]);
+        assert_eq!(alone.give, [(ShardId(4), None), (ShardId(5), None)]);
+        // It has two that only it may have, and gets one more for an even sum.
+        let both = look_reserved(vec![server(ME, 4_000), server(OTHER, 4_000)], mine(), &[4, 5]);
+        assert_eq!(both.give, [3, 4, 5].map(|n| (ShardId(n), Some(OTHER))));
     }
 }

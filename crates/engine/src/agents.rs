@@ -10,12 +10,11 @@ use model::{
 };
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use crate::alarm::Alarm;
 use crate::change::NoteKind;
 use crate::effect::{Decisions, Effect};
 use crate::input::{Held, Roster};
 use crate::jobs::remove_from;
-use crate::open::Phase;
+use crate::open::{Open, Phase};
 use crate::shard::Shard;
 
 /// Clocks drift and kills take time: a leash that has run out is trusted only so much later.
@@ -28,6 +27,8 @@ pub(crate) struct Agent {
     /// Its word counts for nothing any more.
     pub removed: bool,
     pub load: Load,
+    /// When it last said that it is there. Whoever is told so is also told that we are: that lengthens leashes.
+    pub heard_at: Timestamp,
     /// Instances ordered to it and not ended.
     pub busy: FxHashSet<InstanceId>,
     /// Scheduled instances proposed for it.
@@ -40,7 +41,16 @@ impl Agent {
     fn new(record: Arc<AgentRecord>) -> Agent {
         let load = Load::default();
         let (busy, of_tenants) = (FxHashSet::default(), BTreeMap::new());
-        Agent { record, connected: false, removed: false, load, busy, proposed: 0, of_tenants }
+        Agent {
+            record,
+            connected: false,
+            removed: false,
+            load,
+            heard_at: Timestamp::MIN,
+            busy,
+            proposed: 0,
+            of_tenants,
+        }
     }
 
     pub(crate) fn take(&mut self, id: InstanceId, tenant: TenantId) {
@@ -287,9 +297,10 @@ impl Shard {
         }
     }
 
-    pub(crate) fn agent_beat(&mut self, agent: AgentId, load: Load) {
+    pub(crate) fn agent_beat(&mut self, agent: AgentId, load: Load, now: Timestamp) {
         if let Some(agent) = self.agents.get_mut(&agent) {
             agent.load = load;
+            agent.heard_at = now;
         }
     }
 
@@ -325,19 +336,32 @@ impl Shard {
         }
         open.uncertain = Some(Uncertain { since: now, why: why.into() });
         let attempt = open.attempt;
-        if let Some(at) = lost_at(open) {
-            self.alarms.set(at, Alarm::Lost(id, attempt));
+        if let Some(at) = self.lost_at(&self.open[&id]) {
+            self.alarms.set_silence(at, id, attempt);
         }
         self.flush_later(id, now);
     }
 
     /// The attempt is no longer in doubt; tells whether it was.
     pub(crate) fn trust(&mut self, id: InstanceId) -> bool {
-        let open = self.open.get_mut(&id).expect("only open instances are trusted");
-        if let Some(at) = lost_at(open) {
-            self.alarms.clear(at, Alarm::Lost(id, open.attempt));
+        let open = &self.open[&id];
+        if let Some(at) = self.lost_at(open) {
+            self.alarms.clear_silence(at, id, open.attempt);
         }
-        open.uncertain.take().is_some()
+        self.open.get_mut(&id).expect("only open instances are trusted").uncertain.take().is_some()
+    }
+
+    /// When an uncertain attempt counts as lost by itself.
+    pub(crate) fn lost_at(&self, open: &Open) -> Option<Timestamp> {
+        let (since, rule) = (open.uncertain.as_ref()?.since, &open.rule.rule);
+        match rule.exclusive {
+            Some(Exclusive::Wait) => None,
+            Some(Exclusive::Takeover { leash }) => {
+                let heard = open.agent().and_then(|agent| self.agents.get(&agent)).map(|agent| agent.heard_at);
+                Some(heard.map_or(since, |heard| heard.max(since)) + leash + rule.stop_grace + LEASH_MARGIN)
+            }
+            None => Some(since + rule.lost_after),
+        }
     }
 
     /// What another shard wrote about agents, pools, tenants and limits.
@@ -366,7 +390,7 @@ impl Shard {
         }
         self.tenants = roster.tenants.iter().map(|tenant| (tenant.id, tenant.clone())).collect();
         self.queues.turns.set_all(&roster.tenants);
-        self.queues.global_limit = roster.global_limit;
+        self.queues.global.limit = roster.global_limit;
         self.queues.set_limits(&roster.pools);
         self.drain_all(now, out);
     }
@@ -388,15 +412,5 @@ fn listed(record: &AgentRecord) -> Option<u32> {
     match record.kind {
         AgentKind::Agent => None,
         AgentKind::Executor(executor) => executor.listed,
-    }
-}
-
-/// When an uncertain attempt counts as lost by itself.
-pub(crate) fn lost_at(open: &crate::open::Open) -> Option<Timestamp> {
-    let since = open.uncertain.as_ref()?.since;
-    match open.rule.rule.exclusive {
-        Some(Exclusive::Wait) => None,
-        Some(Exclusive::Takeover { leash }) => Some(since + leash + open.rule.rule.stop_grace + LEASH_MARGIN),
-        None => Some(since + open.rule.rule.lost_after),
     }
 }

@@ -22,6 +22,8 @@ const TIMEOUT_MARGIN: Span = Span::secs(5);
 #[derive(Debug, Default)]
 pub(crate) struct Alarms {
     by_time: BTreeSet<(Timestamp, Alarm)>,
+    /// When attempts nobody can be asked about count as lost. Time alone does not decide that: see `Input::Quiet`.
+    silences: BTreeSet<(Timestamp, InstanceId, AttemptId)>,
     /// Flushes all wait equally long, so they need no sorting.
     flushes: VecDeque<(Timestamp, InstanceId)>,
 }
@@ -29,7 +31,6 @@ pub(crate) struct Alarms {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Alarm {
     Retry(InstanceId, AttemptId),
-    Lost(InstanceId, AttemptId),
     Overdue(InstanceId, AttemptId),
     NotStarted(InstanceId),
     NotFinished(InstanceId),
@@ -46,6 +47,18 @@ impl Alarms {
         self.by_time.remove(&(at, alarm));
     }
 
+    pub(crate) fn set_silence(&mut self, at: Timestamp, id: InstanceId, attempt: AttemptId) {
+        self.silences.insert((at, id, attempt));
+    }
+
+    pub(crate) fn clear_silence(&mut self, at: Timestamp, id: InstanceId, attempt: AttemptId) {
+        self.silences.remove(&(at, id, attempt));
+    }
+
+    pub(crate) fn next_silence(&self) -> Option<Timestamp> {
+        self.silences.first().map(|(at, ..)| *at)
+    }
+
     pub(crate) fn next(&self) -> Option<Timestamp> {
         let alarm = self.by_time.first().map(|(at, _)| *at);
         let flush = self.flushes.front().map(|(at, _)| *at);
@@ -57,6 +70,14 @@ impl Alarms {
         (at <= now).then(|| {
             self.by_time.pop_first();
             alarm
+        })
+    }
+
+    fn take_silence(&mut self, until: Timestamp) -> Option<(InstanceId, AttemptId)> {
+        let (at, id, attempt) = *self.silences.first()?;
+        (at <= until).then(|| {
+            self.silences.pop_first();
+            (id, attempt)
         })
     }
 
@@ -74,7 +95,6 @@ impl Shard {
         {
             match alarm {
                 Alarm::Retry(id, attempt) => self.retry_now(id, attempt, now, out),
-                Alarm::Lost(id, attempt) => self.give_up_on_silence(id, attempt, now, out),
                 Alarm::Overdue(id, attempt) => self.press_overdue(id, attempt, now, out),
                 Alarm::NotStarted(id) => self.remark_not_started(id, now, out),
                 Alarm::NotFinished(id) => self.remark_not_finished(id, now, out),
@@ -176,13 +196,33 @@ impl Shard {
         self.alarms.set(at, Alarm::Overdue(id, attempt));
     }
 
-    /// Nobody could be asked for as long as the job allows: the attempt ends as lost.
-    fn give_up_on_silence(&mut self, id: InstanceId, attempt: AttemptId, now: Timestamp, out: &mut Decisions) {
-        let Some(open) = self.open.get(&id) else { return };
-        if open.attempt == attempt && open.uncertain.is_some() {
-            self.blamed = Some(open.job);
-            self.settle(id, Outcome::of(Verdict::Lost, "its agent was silent for too long", now), now, out);
+    /// A slice at a time: what is left is found at the next.
+    pub(crate) fn quiet(&mut self, until: Timestamp, now: Timestamp, out: &mut Decisions) {
+        let most = out.changes.len() + SLICE;
+        while out.changes.len() < most
+            && let Some((id, attempt)) = self.alarms.take_silence(until)
+        {
+            self.give_up_on_silence(id, attempt, until, now, out);
         }
+    }
+
+    /// Nobody could be asked for as long as the job allows: the attempt ends as lost.
+    fn give_up_on_silence(
+        &mut self,
+        id: InstanceId,
+        attempt: AttemptId,
+        until: Timestamp,
+        now: Timestamp,
+        out: &mut Decisions,
+    ) {
+        let Some(open) = self.open.get(&id).filter(|open| open.attempt == attempt) else { return };
+        // It was set for an earlier doubt, or something was heard since.
+        let Some(at) = self.lost_at(open) else { return };
+        if at > until {
+            return self.alarms.set_silence(at, id, attempt);
+        }
+        self.blamed = Some(open.job);
+        self.settle(id, Outcome::of(Verdict::Lost, "its agent was silent for too long", now), now, out);
     }
 
     fn retry_now(&mut self, id: InstanceId, attempt: AttemptId, now: Timestamp, out: &mut Decisions) {

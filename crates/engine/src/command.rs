@@ -59,7 +59,7 @@ impl Shard {
                 Ok(Reply::Done)
             }
             Command::SetGlobalLimit { limit } => {
-                self.queues.global_limit = limit;
+                self.queues.global.limit = limit;
                 out.change(Change::GlobalLimit { limit });
                 self.drain_all(now, out);
                 Ok(Reply::Done)

@@ -32,6 +32,7 @@ impl Shard {
         match draft.id {
             Some(id) if self.jobs.contains_key(&id) => Some(Ok(self.change_job(id, draft, by, now, out))),
             Some(id) => Some(Err(Refusal::NoSuchJob(id))),
+            None if !self.may_hold(draft.tenant) => Some(Err(Refusal::NotOwner)),
             None => {
                 let Some(id) = self.ids.take_job(self.id, self.shards) else {
                     return Some(Err(Refusal::OutOfNumbers));

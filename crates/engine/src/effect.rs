@@ -224,6 +224,8 @@ pub enum Refusal {
     FirstTenant,
     #[error("tenant {0} still has something")]
     TenantInUse(TenantId),
+    #[error("every shard that a tenant could have for its own is another tenant's")]
+    NoShardsLeft,
     #[error("the job would follow itself through {0}")]
     Cycle(JobId),
     #[error("the numbers for new jobs run low; try again in a moment")]

@@ -2,7 +2,6 @@
 
 use model::{InstanceId, JobId, JobMode, Overlap, Timestamp, Why};
 
-use crate::agents::lost_at;
 use crate::effect::WhyReply;
 use crate::open::{Again, Open, Phase};
 use crate::shard::Shard;
@@ -13,7 +12,7 @@ impl Shard {
         let next = match open.phase {
             Phase::Scheduled => Some(open.due),
             Phase::RetryWait { until, .. } => Some(until),
-            _ => lost_at(open),
+            _ => self.lost_at(open),
         };
         WhyReply { state: Some(open.state()), why: self.why_instance(id, now), next }
     }
@@ -27,7 +26,7 @@ impl Shard {
         }
         if let (Some(uncertain), Some(agent)) = (&open.uncertain, open.agent()) {
             let (since, told) = (uncertain.since, uncertain.why.clone());
-            why.push(Why::Uncertain { agent, since, lost_at: lost_at(open), why: told });
+            why.push(Why::Uncertain { agent, since, lost_at: self.lost_at(open), why: told });
         }
         why.push(match open.phase {
             Phase::Scheduled if open.planned > now => Why::NotDue { at: open.planned },
@@ -94,18 +93,19 @@ impl Shard {
                 _ => Why::NoAgentInPool { pool: name() },
             };
         }
-        if let Some((why, _)) = self.queues.turns.refusal(open.tenant, now) {
+        if let Some((why, _)) = self.queues.turns.refusal(open.tenant, self.queues.lends, now) {
             return why;
         }
-        if let Some(max) = pool.limit.filter(|max| pool.running >= *max) {
+        if let Some(max) = pool.bound.full(pool.running, self.queues.lends) {
             return Why::PoolLimit { pool: name(), max };
         }
-        if let Some(max) = self.queues.global_limit.filter(|max| self.queues.running >= *max) {
+        if let Some(max) = self.queues.global.full(self.queues.running, self.queues.lends) {
             return Why::GlobalLimit { max };
         }
         let up: Vec<_> = members.iter().map(|id| &self.agents[id]).filter(|agent| agent.takes_work()).collect();
         if up.is_empty() {
-            return Why::NoAgentUp { pool: name(), known: members.len() as u32 };
+            let drained = members.iter().filter(|id| self.agents[id].record.drained).count() as u32;
+            return Why::NoAgentUp { pool: name(), known: members.len() as u32, drained };
         }
         if self.is_kept_from(open, now) {
             return Why::KeptForOthers { pool: name() };

@@ -1,6 +1,6 @@
 //! Numbers handed out from blocks the store lent us. A new owner takes a new block, so they grow within a job.
 
-use model::{JobId, ShardId, shard_of};
+use model::{JobId, ShardId, job_of_own, shard_of};
 
 use crate::effect::{Decisions, Effect};
 
@@ -38,6 +38,10 @@ impl Ids {
 
     /// The next id that makes a job one of this shard; those before it are skipped. None if they run low.
     pub(crate) fn take_job(&mut self, shard: ShardId, shards: i64) -> Option<JobId> {
+        if shard.0 >= shards {
+            // A tenant's own: its number is written into the id.
+            return if self.left() < RESERVE { None } else { job_of_own(shard, self.take()) };
+        }
         loop {
             if shards > 1 && self.left() < RESERVE {
                 return None;
@@ -116,5 +120,9 @@ mod tests {
         assert!(ids.left() > RESERVE - 1_000, "reports still find theirs: {}", ids.left());
         assert!(asks(&mut ids).is_some());
         assert_eq!(Ids::new(5..9).take_job(ShardId(0), 1), Some(JobId(5)), "one shard skips nothing");
+        let mut ids = Ids::new(1..1 + FIRST_BLOCK);
+        let own: Vec<i64> = (0..3).map(|_| ids.take_job(ShardId(70), 64).unwrap().0).collect();
+        assert_eq!(own, [own[0], own[0] + 1, own[0] + 2], "a tenant's own shard skips nothing");
+        assert!(own.iter().all(|job| shard_of(JobId(*job), 64) == ShardId(70)));
     }
 }

@@ -20,6 +20,11 @@ pub struct Caller(pub u64);
 pub enum Input {
     /// Time passed; look what is due. A level, not a message: any number of them is as good as one.
     Tick,
+    /// Whatever anybody said to this shard before this instant has been told: who was silent until then, was silent. A
+    /// shard that had no turn for a while finds its time come and its messages unread, and must not judge by the first.
+    Quiet {
+        until: Timestamp,
+    },
     /// The wall clock was seen to jump.
     ClockJumped {
         by: model::Span,
@@ -77,6 +82,10 @@ pub enum Input {
     },
     /// Agents, pools, tenants and limits as the first shard's owner wrote them; told to all other shards.
     Roster(Arc<Roster>),
+    /// How much of the limits that all shards share this one may use from now on.
+    Lent(Arc<model::Slices>),
+    /// Whoever should lend is a server of an older version: each shard counts for itself.
+    LentByNobody,
     /// A ticket was let through by a commit of ours: an instance of ours may go, or another shard has something to hear.
     Granted(Grant),
     /// Another shard told us this. It comes again until we have taken it.

@@ -32,6 +32,7 @@ mod route;
 mod settle;
 mod shard;
 mod share;
+mod slices;
 mod tenants;
 mod turns;
 mod wheel;

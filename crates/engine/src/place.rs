@@ -239,7 +239,7 @@ impl Shard {
 
     /// Its tenant may start it by then, if that is only a matter of time.
     fn come_back_when_its_turn_is(&mut self, id: InstanceId, now: Timestamp) {
-        let refusal = self.queues.turns.refusal(self.open[&id].tenant, now);
+        let refusal = self.queues.turns.refusal(self.open[&id].tenant, self.queues.lends, now);
         if let Some((_, Some(at))) = refusal {
             self.alarms.set(at, Alarm::Turn);
         }

@@ -12,6 +12,7 @@ use rustc_hash::FxHashMap;
 
 use crate::agents::Agent;
 use crate::route::Ring;
+use crate::slices::Bound;
 use crate::turns::{Rank, Turns};
 
 /// One step of priority outweighs this much waiting.
@@ -49,8 +50,9 @@ pub(crate) struct Queue {
 
 #[derive(Debug)]
 pub(crate) struct Pool {
+    tenant: TenantId,
     pub name: String,
-    pub limit: Option<u32>,
+    pub bound: Bound,
     pub running: u32,
 }
 
@@ -60,8 +62,11 @@ pub(crate) struct Queues {
     by_key: BTreeMap<Key, QueueId>,
     pools: Vec<Pool>,
     pool_by_name: FxHashMap<(TenantId, String), usize>,
-    pub global_limit: Option<u32>,
+    /// Of the installation.
+    pub global: Bound,
     pub running: u32,
+    /// Other shards share the limits: what is not lent may not be used.
+    pub lends: bool,
     /// Between tenants.
     pub turns: Turns,
     /// Lines that are not empty.
@@ -70,14 +75,15 @@ pub(crate) struct Queues {
 }
 
 impl Queues {
-    pub(crate) fn new(pools: Vec<PoolRecord>, turns: Turns, global_limit: Option<u32>) -> Self {
+    pub(crate) fn new(pools: Vec<PoolRecord>, turns: Turns, global_limit: Option<u32>, lends: bool) -> Self {
         let mut queues = Queues {
             queues: Vec::new(),
             by_key: BTreeMap::new(),
             pools: Vec::new(),
             pool_by_name: FxHashMap::default(),
-            global_limit,
+            global: Bound::of(global_limit),
             running: 0,
+            lends,
             turns,
             busy: BTreeSet::new(),
             waiting: 0,
@@ -141,24 +147,38 @@ impl Queues {
     fn pool(&mut self, tenant: TenantId, name: &str) -> usize {
         let pools = &mut self.pools;
         *self.pool_by_name.entry((tenant, name.to_string())).or_insert_with(|| {
-            pools.push(Pool { name: name.to_string(), limit: None, running: 0 });
+            pools.push(Pool { tenant, name: name.to_string(), bound: Bound::default(), running: 0 });
             pools.len() - 1
         })
     }
 
     pub(crate) fn set_limit(&mut self, tenant: TenantId, name: &str, limit: Option<u32>) {
         let pool = self.pool(tenant, name);
-        self.pools[pool].limit = limit;
+        self.pools[pool].bound.limit = limit;
     }
 
     /// The limits of all pools; one that is not named has none.
     pub(crate) fn set_limits(&mut self, pools: &[PoolRecord]) {
         for pool in &mut self.pools {
-            pool.limit = None;
+            pool.bound.limit = None;
         }
         for pool in pools {
             self.set_limit(pool.tenant, &pool.name, pool.limit);
         }
+    }
+
+    pub(crate) fn bound_of(&mut self, tenant: TenantId, name: &str) -> &mut Bound {
+        let pool = self.pool(tenant, name);
+        &mut self.pools[pool].bound
+    }
+
+    pub(crate) fn bounds_mut(&mut self) -> impl Iterator<Item = &mut Bound> {
+        self.pools.iter_mut().map(|pool| &mut pool.bound)
+    }
+
+    /// Each with what it runs.
+    pub(crate) fn pools(&self) -> impl Iterator<Item = (TenantId, &str, &Bound, u32)> {
+        self.pools.iter().map(|pool| (pool.tenant, pool.name.as_str(), &pool.bound, pool.running))
     }
 
     /// Agents came, went or changed what they are.
@@ -233,6 +253,10 @@ impl Queues {
         self.get(id).ready.first().copied()
     }
 
+    pub(crate) fn len(&self, id: QueueId) -> usize {
+        self.get(id).ready.len()
+    }
+
     pub(crate) fn is_empty(&self, id: QueueId) -> bool {
         self.get(id).ready.is_empty()
     }
@@ -265,14 +289,14 @@ impl Queues {
     /// Whether pool, tenant and installation leave room for one more.
     pub(crate) fn has_room(&self, id: QueueId, now: Timestamp) -> bool {
         let pool = self.pool_of(id);
-        self.turns.has_room(self.tenant(id), now)
-            && pool.limit.is_none_or(|max| pool.running < max)
-            && self.global_limit.is_none_or(|max| self.running < max)
+        self.turns.has_room(self.tenant(id), self.lends, now)
+            && pool.bound.has_room(pool.running, self.lends)
+            && self.global.has_room(self.running, self.lends)
     }
 
     /// A place freed in this queue's pool may help others than this queue.
     pub(crate) fn limits_bind(&self, id: QueueId) -> bool {
-        self.pool_of(id).limit.is_some() || self.global_limit.is_some() || self.turns.is_bound(self.tenant(id))
+        self.pool_of(id).bound.binds() || self.global.binds() || self.turns.is_bound(self.tenant(id))
     }
 
     pub(crate) fn waiting(&self) -> usize {

@@ -17,6 +17,7 @@ use crate::jobs::Job;
 use crate::missed::Missed;
 use crate::open::Open;
 use crate::queue::Queues;
+use crate::slices::Lent;
 use crate::turns::Turns;
 use crate::wheel::{Wheel, tick_of};
 
@@ -52,6 +53,7 @@ pub struct Shard {
     pub(crate) alarms: Alarms,
     pub(crate) agents: BTreeMap<AgentId, Agent>,
     pub(crate) queues: Queues,
+    pub(crate) lent: Lent,
     pub(crate) tenants: BTreeMap<TenantId, TenantRecord>,
     /// Which agents were chosen for jobs whose route remembers that.
     pub(crate) usage: FxHashMap<JobId, crate::route::Usage>,
@@ -133,7 +135,8 @@ impl Shard {
             due: Due::default(),
             alarms: Alarms::default(),
             agents: BTreeMap::new(),
-            queues: Queues::new(loaded.pools, Turns::new(&loaded.tenants), loaded.global_limit),
+            queues: Queues::new(loaded.pools, Turns::new(&loaded.tenants), loaded.global_limit, loaded.shards > 1),
+            lent: Lent::default(),
             tenants: loaded.tenants.into_iter().map(|tenant| (tenant.id, tenant)).collect(),
             usage: FxHashMap::default(),
             followers: FxHashMap::default(),
@@ -183,11 +186,12 @@ impl Shard {
         self.blamed = None;
         match input {
             Input::Tick => self.tick(now, out),
+            Input::Quiet { until } => self.quiet(until, now, out),
             Input::ClockJumped { by } => self.note(now, None, None, crate::change::NoteKind::ClockJumped { by }, out),
             Input::Command { caller, by, command } => self.command(caller, by, command, now, out),
             Input::ClaimAnswered(answer) => self.claim_answered(answer, now, out),
             Input::AgentUp { agent, held, up_since } => self.agent_up(agent, held, up_since, now, out),
-            Input::AgentBeat { agent, load } => self.agent_beat(agent, load),
+            Input::AgentBeat { agent, load } => self.agent_beat(agent, load, now),
             Input::AgentGone { agent } => self.agent_gone(agent, "its agent is not connected", now, out),
             Input::AgentRemoved { agent } => self.agent_removed(agent, now, out),
             Input::Report { agent, report } => self.report(agent, report, now, out),
@@ -196,6 +200,8 @@ impl Shard {
             Input::Asked { attempt, chosen, trail } => self.asked(attempt, chosen, trail, now, out),
             Input::Reconcile { agent, ordered_before } => self.inspect(agent, ordered_before, out),
             Input::Roster(roster) => self.roster(&roster, now, out),
+            Input::Lent(slices) => self.lend(&slices, now, out),
+            Input::LentByNobody => self.count_alone(now, out),
             Input::Granted(grant) => self.let_in(grant, now, out),
             Input::Heard { id, message } => self.hear(id, message, now, out),
             Input::Ids { from, until } => self.ids.lend(from, until),
@@ -246,6 +252,11 @@ impl Shard {
     /// waits for one short commit and not for all of them.
     pub fn next_wake_while_writing(&self) -> Option<Timestamp> {
         if self.behind { self.next_wake() } else { self.next_due().into_iter().chain(self.alarms.next()).min() }
+    }
+
+    /// When somebody will have been silent for too long, if nothing is heard until then: `Input::Quiet` decides it.
+    pub fn next_silence(&self) -> Option<Timestamp> {
+        self.alarms.next_silence()
     }
 
     /// When the next instance may start, of those that are planned.

@@ -1,6 +1,6 @@
 //! Tenants as the first shard keeps them for all: made, changed, removed. Never decides who goes first: that is `share`.
 
-use model::{TenantId, TenantRecord, Timestamp};
+use model::{TenantId, TenantRecord, Timestamp, own_shards};
 
 use crate::change::Change;
 use crate::effect::{Decisions, Refusal, Reply};
@@ -30,12 +30,29 @@ impl Shard {
             Some(_) if tenant.id == TenantId::DEFAULT && tenant.is_closing() => return Err(Refusal::FirstTenant),
             Some(_) => {}
         }
+        tenant.own = self.own_shards_of(&tenant)?;
         let id = tenant.id;
         out.change(Change::TenantPut(Box::new(tenant.clone())));
         self.queues.turns.set(&tenant);
         self.tenants.insert(id, tenant);
         self.drain_all(now, out);
         Ok(Reply::Tenant(id))
+    }
+
+    /// What it has stays, whatever the caller thought; one that is given servers for the first time gets what is nobody's.
+    fn own_shards_of(&self, tenant: &TenantRecord) -> Result<Vec<model::ShardId>, Refusal> {
+        let known = self.tenants.get(&tenant.id).map(|known| known.own.clone()).unwrap_or_default();
+        if tenant.servers.is_empty() || !known.is_empty() {
+            return Ok(known);
+        }
+        let taken = |shard| self.tenants.values().any(|other| other.own.contains(&shard));
+        let free = own_shards(self.shards, taken).filter(|_| self.shards > 1);
+        free.ok_or(Refusal::NoShardsLeft)
+    }
+
+    /// Whether a new job of the tenant may be made here: whoever sent it may not know yet that it has shards of its own.
+    pub(crate) fn may_hold(&self, tenant: TenantId) -> bool {
+        self.tenants.get(&tenant).is_none_or(|tenant| tenant.own.is_empty() || tenant.own.contains(&self.id))
     }
 
     pub(crate) fn remove_tenant(&mut self, id: TenantId, out: &mut Decisions) -> Result<Reply, Refusal> {

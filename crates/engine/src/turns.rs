@@ -8,6 +8,8 @@ use std::collections::BTreeMap;
 
 use model::{Quotas, Span, TenantId, TenantRecord, Timestamp, Why};
 
+use crate::slices::{Bound, Starts};
+
 /// How far one start moves the pass of a tenant of weight one.
 const STRIDE: u64 = 1 << 20;
 
@@ -23,7 +25,11 @@ struct Standing {
     name: String,
     /// 0: nobody has told us of the tenant; it counts as one.
     weight: u32,
-    quotas: Quotas,
+    /// Of what runs at once.
+    bound: Bound,
+    per_second: Option<u32>,
+    /// What was lent of that.
+    starts: Option<Starts>,
     closing: bool,
     running: u32,
     pass: u64,
@@ -44,7 +50,7 @@ impl Turns {
     /// What is told of all tenants; one that is not named has no quota.
     pub(crate) fn set_all<'t>(&mut self, tenants: impl IntoIterator<Item = &'t TenantRecord>) {
         for standing in self.standings.values_mut() {
-            (standing.weight, standing.quotas, standing.closing) = (0, Quotas::default(), false);
+            standing.allow(0, Quotas::default(), false);
         }
         for tenant in tenants {
             self.set(tenant);
@@ -55,8 +61,7 @@ impl Turns {
     pub(crate) fn set(&mut self, tenant: &TenantRecord) {
         let standing = self.standings.entry(tenant.id).or_default();
         standing.name.clone_from(&tenant.name);
-        (standing.weight, standing.quotas, standing.closing) =
-            (tenant.weight.max(1), tenant.quotas, tenant.is_closing());
+        standing.allow(tenant.weight.max(1), tenant.quotas, tenant.is_closing());
     }
 
     pub(crate) fn weight(&self, tenant: TenantId) -> u64 {
@@ -65,30 +70,33 @@ impl Turns {
 
     /// Some of its starts may have to wait although there is an agent for them.
     pub(crate) fn is_bound(&self, tenant: TenantId) -> bool {
-        self.standings.get(&tenant).is_some_and(|standing| standing.quotas.running.is_some())
+        self.standings.get(&tenant).is_some_and(|standing| standing.bound.binds())
     }
 
     /// Why it may not start one more, and when it may if that is only a matter of time.
-    pub(crate) fn refusal(&self, tenant: TenantId, now: Timestamp) -> Option<(Why, Option<Timestamp>)> {
+    pub(crate) fn refusal(&self, tenant: TenantId, lends: bool, now: Timestamp) -> Option<(Why, Option<Timestamp>)> {
         let standing = self.standings.get(&tenant)?;
         let name = || standing.name.clone();
         if standing.closing {
             return Some((Why::TenantClosing { tenant: name() }, None));
         }
-        if let Some(max) = standing.quotas.running.filter(|max| standing.running >= *max) {
+        if let Some(max) = standing.bound.full(standing.running, lends) {
             return Some((Why::TenantRunning { tenant: name(), max }, None));
         }
-        let per_second = standing.quotas.per_second?;
-        let at = standing.next_start;
-        (now < at).then(|| (Why::TenantRate { tenant: name(), per_second }, Some(at)))
+        let lent = standing.starts.map(|starts| starts.per_second());
+        let per_second = standing.per_second.or(lent)?;
+        // By when another shard lends us one, nobody here knows.
+        let at = Some(standing.next_start).filter(|_| !lends);
+        (!standing.may_start(lends, now)).then(|| (Why::TenantRate { tenant: name(), per_second }, at))
     }
 
-    pub(crate) fn has_room(&self, tenant: TenantId, now: Timestamp) -> bool {
+    pub(crate) fn has_room(&self, tenant: TenantId, lends: bool, now: Timestamp) -> bool {
         let Some(standing) = self.standings.get(&tenant) else { return true };
-        let Quotas { running, per_second, .. } = standing.quotas;
-        !standing.closing
-            && running.is_none_or(|max| standing.running < max)
-            && (per_second.is_none() || now >= standing.next_start)
+        !standing.closing && standing.bound.has_room(standing.running, lends) && standing.may_start(lends, now)
+    }
+
+    pub(crate) fn is_closing(&self, tenant: TenantId) -> bool {
+        self.standings.get(&tenant).is_some_and(|standing| standing.closing)
     }
 
     /// Starts of a tenant with a rate are that far apart.
@@ -97,7 +105,10 @@ impl Turns {
         let stride = STRIDE / u64::from(standing.weight.max(1));
         standing.pass = standing.pass.max(self.clock) + stride;
         self.clock = standing.pass - stride;
-        if let Some(rate) = standing.quotas.per_second {
+        if let Some(starts) = &mut standing.starts {
+            starts.begin(now);
+        }
+        if let Some(rate) = standing.per_second {
             let apart = Span(Span::SECOND.0 / i64::from(rate.max(1)));
             standing.next_start = standing.next_start.max(now) + apart;
         }
@@ -117,10 +128,53 @@ impl Turns {
         self.standings.get(&tenant).map_or(0, |standing| standing.running)
     }
 
+    pub(crate) fn bound_of(&mut self, tenant: TenantId) -> &mut Bound {
+        &mut self.standings.entry(tenant).or_default().bound
+    }
+
+    /// Each with what it runs.
+    pub(crate) fn bounds(&self) -> impl Iterator<Item = (TenantId, &Bound, u32)> {
+        self.standings.iter().map(|(id, standing)| (*id, &standing.bound, standing.running))
+    }
+
+    pub(crate) fn set_starts(&mut self, tenant: TenantId, starts: Starts) {
+        self.standings.entry(tenant).or_default().starts = Some(starts);
+    }
+
+    /// Those whose starts are counted, as far as is known here.
+    pub(crate) fn paces(&self) -> impl Iterator<Item = (TenantId, Option<u32>, Option<Starts>)> {
+        let all = self.standings.iter().map(|(id, standing)| (*id, standing.per_second, standing.starts));
+        all.filter(|(_, per_second, starts)| per_second.is_some() || starts.is_some())
+    }
+
+    /// Nothing is lent any more; what was left of starts.
+    pub(crate) fn take_slices(&mut self) -> BTreeMap<TenantId, Starts> {
+        let mut left = BTreeMap::new();
+        for (id, standing) in &mut self.standings {
+            standing.bound = Bound::of(standing.bound.limit);
+            left.extend(standing.starts.take().map(|starts| (*id, starts)));
+        }
+        left
+    }
+
     /// Compared with others who have so much of what is scarce.
     pub(crate) fn rank(&self, tenant: TenantId, has: u32) -> Rank {
         let pass = self.standings.get(&tenant).map_or(0, |standing| standing.pass);
         (u64::from(has) * STRIDE / self.weight(tenant), pass.max(self.clock))
+    }
+}
+
+impl Standing {
+    fn allow(&mut self, weight: u32, quotas: Quotas, closing: bool) {
+        (self.weight, self.closing) = (weight, closing);
+        (self.bound.limit, self.per_second) = (quotas.running, quotas.per_second);
+    }
+
+    fn may_start(&self, lends: bool, now: Timestamp) -> bool {
+        if !lends {
+            return self.per_second.is_none() || now >= self.next_start;
+        }
+        self.starts.map_or(self.per_second.is_none(), |starts| starts.has_room(now))
     }
 }
 

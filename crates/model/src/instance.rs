@@ -76,6 +76,28 @@ pub enum Cause {
     Shard(InstanceId),
 }
 
+/// A cause without what it names.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum CauseKind {
+    Planned,
+    Misfire,
+    Manual,
+    After,
+    Shard,
+}
+
+impl Cause {
+    pub fn kind(&self) -> CauseKind {
+        match self {
+            Cause::Planned => CauseKind::Planned,
+            Cause::Misfire { .. } => CauseKind::Misfire,
+            Cause::Manual(_) => CauseKind::Manual,
+            Cause::After(_) => CauseKind::After,
+            Cause::Shard(_) => CauseKind::Shard,
+        }
+    }
+}
+
 /// Who did something, for the record: a name as the door knew it.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Actor(pub String);

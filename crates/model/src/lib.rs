@@ -3,6 +3,7 @@
 
 pub mod agent;
 pub mod audit;
+pub mod budget;
 pub mod egress;
 pub mod id;
 pub mod instance;
@@ -18,12 +19,13 @@ pub mod trigger;
 pub mod why;
 
 pub use agent::{AgentKind, AgentRecord, AgentState, Executor, Load, PoolRecord, Serves};
+pub use budget::{Account, Budget, Holding, Slice, Slices};
 pub use id::{AgentId, AttemptId, Batch, ContentId, InstanceId, JobId, ServerId, ShardId, TenantId, Term, VersionId};
-pub use instance::{Actor, Cause, Ending, Failure, Instance, Part, SkipReason, State, Uncertain};
+pub use instance::{Actor, Cause, CauseKind, Ending, Failure, Instance, Part, SkipReason, State, Uncertain};
 pub use job::{Exclusive, JobMode, JobRecord, Limits, Overlap, PoolRef, Retry, Route, Rule, Targets};
 pub use report::{Outcome, Report, ReportKind, Usage, Verdict};
 pub use resource::{Need, ResourceKind, ResourceName};
-pub use shard::{shard_of, shard_of_name};
+pub use shard::{OWN_SHARDS, SHARDS_MAX, job_of_own, own_shards, shard_of, shard_of_name, shard_of_name_in};
 pub use task_sort::{TaskSort, TaskSorts};
 pub use tenant::{Exported, Quotas, TenantRecord, TenantState};
 pub use time::{Span, Timestamp};

@@ -1,6 +1,6 @@
 //! Who owns what: a boundary of ownership, rights and quota. Every installation has one, and most never need another.
 
-use crate::{Actor, TenantId, Timestamp};
+use crate::{Actor, ShardId, Span, TenantId, Timestamp};
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TenantRecord {
@@ -16,6 +16,11 @@ pub struct TenantRecord {
     pub created_by: Actor,
     /// What it had when it was last exported.
     pub exported: Option<Exported>,
+    /// The names of the servers that may schedule it; none named: any.
+    pub servers: Vec<String>,
+    /// The shards that all its jobs are in, and no other tenant's. It has them since it was first given servers, and
+    /// keeps them: jobs never move. None: its jobs are where everyone's are.
+    pub own: Vec<ShardId>,
 }
 
 /// How much a tenant may have; none: as much as there is.
@@ -70,7 +75,16 @@ impl TenantRecord {
             created_at,
             created_by,
             exported: None,
+            servers: Vec::new(),
+            own: Vec::new(),
         }
+    }
+
+    /// Before this planned time nothing of it is kept that has ended; none: as long as the installation keeps it.
+    pub fn kept_from(&self, now: Timestamp) -> Option<Timestamp> {
+        let days = self.quotas.history_days?;
+        let day = (now - Span::DAY.saturating_mul(i64::from(days))).day();
+        Some(Timestamp(day.saturating_mul(Span::DAY.0)))
     }
 
     pub fn is_closing(&self) -> bool {

@@ -91,6 +91,7 @@ pub enum Why {
     NoAgentUp {
         pool: String,
         known: u32,
+        drained: u32,
     },
     NoAgentNamed {
         name: String,
@@ -198,8 +199,12 @@ impl std::fmt::Display for Why {
             Why::NoAgentInPool { pool } => write!(f, "no agent has joined pool {pool}"),
             Why::NoAgentWith { pool, label } => write!(f, "no agent of pool {pool} carries the label {label}"),
             Why::NoAgentMay { what, agents } => write!(f, "no agent may run {what}: policy of {agents}"),
-            Why::NoAgentUp { pool, known } => {
-                write!(f, "none of the {known} eligible agents of pool {pool} is connected and taking work")
+            Why::NoAgentUp { pool, known, drained } if drained == known => {
+                write!(f, "of the {known} eligible agents of pool {pool} every one is drained: it takes nothing new")
+            }
+            Why::NoAgentUp { pool, known, drained } => {
+                write!(f, "none of the {known} eligible agents of pool {pool} is connected and taking work")?;
+                if *drained > 0 { write!(f, "; {drained} of them are drained") } else { Ok(()) }
             }
             Why::NoAgentNamed { name } => write!(f, "no agent is named {name}"),
             Why::NoFreeSlot { pool, agents, slots } => {

@@ -11,7 +11,6 @@ use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 use tonic::transport::ServerTlsConfig;
-use tonic::transport::server::TcpIncoming;
 use wire::link::link_server::LinkServer;
 
 use crate::access::AccessHandle;
@@ -22,6 +21,7 @@ use crate::config::ServerConfig;
 use crate::doorman::Doorman;
 use crate::egress::Calls;
 use crate::events::Ring;
+use crate::lending::Lending;
 use crate::links::{Exchange, LinkService, LogQuota, Switchboard, Tasks, Values, log_rights};
 use crate::lock::{self, DirLock, LockError};
 use crate::logs::{LogOptions, LogStore};
@@ -52,6 +52,7 @@ pub struct App {
     pub config: ServerConfig,
     pub clock: Clock,
     pub shards: Shards,
+    pub(crate) lending: Lending,
     pub writer: Lane,
     /// None: this server is alone with its store.
     pub cluster: Option<Membership>,
@@ -74,6 +75,8 @@ pub struct App {
     pub(crate) calls: Calls,
     /// Where it listens.
     own: Vec<SocketAddr>,
+    /// Where agents elsewhere dial this server.
+    pub(crate) agents_at: String,
     pub logs: Arc<LogStore>,
     pub setup: Setup,
     pub(crate) vault: Vault,
@@ -146,22 +149,24 @@ pub async fn start(config: ServerConfig, stop: CancellationToken) -> Result<Runn
         return Err(ServerError::AgentPortOpen(config.agent_listen));
     }
     config.xxl_tokens.check()?;
+    crate::open_files::raise();
     let lock = own_directory(&config.data)?;
     let Opened { mut stores, reads, access, audit, shared } = config.store.open(&config.data, config.store_cache_mb)?;
     let access = AccessHandle::new(access);
     let vault = Vault::open(&config.secret_keys, &config.data, shared.is_some())
         .map_err(|source| ServerError::File { path: "the key of the secrets".into(), source })?;
     let (clock, ring, switchboard) = (Clock::new(), Ring::new(), Switchboard::default());
-    let tasks = Tasks::new(Arc::clone(&reads));
     let kept = access.run(|access| access.executor_tokens()).await?;
     let tokens = Tokens::new(config.xxl_tokens.clone(), kept);
     let tenants = Arc::new(Tenants::new(reads.tenants(Instant::now() + READ_WITHIN)?));
+    let tasks = Tasks::new(Arc::clone(&reads), Arc::clone(&tenants));
     let calls = Calls::new(config.egress.clone(), Arc::clone(&tenants));
     let executors = Executors::new(clock.clone(), tokens, config.xxl_pace, tasks.clone(), calls.clone());
     let thread = |source| ServerError::File { path: "a thread".into(), source };
     let name = shared.is_some().then(|| config.name.clone().unwrap_or_else(crate::membership::machine));
     let audit = Audit::start(audit, clock.clone(), name).map_err(thread)?;
     let (bell, rung) = Bell::new();
+    let lending = Lending::default();
     let count = stores[0].shards();
     let joining = shared.map(|shared| Joining::new(shared, &config, &mut *stores[0])).transpose()?;
     let around = Surroundings {
@@ -171,12 +176,13 @@ pub async fn start(config: ServerConfig, stop: CancellationToken) -> Result<Runn
         ring: Arc::clone(&ring),
         tenure: joining.as_ref().map(Joining::tenure),
         lent: Lent::default(),
+        lending: lending.clone(),
         messages_max: (MESSAGES_MAX / count.max(1) as usize).max(MESSAGES_MIN),
     };
     let lanes = stores.into_iter().enumerate().map(|(n, store)| Lane::start(store, n));
     let lanes: Vec<Lane> = lanes.collect::<std::io::Result<_>>().map_err(thread)?;
     let writer = lanes[0].clone();
-    let (shards, ended) = Shards::new(count, lanes, around);
+    let (shards, ended) = Shards::new(count, lanes, around, Arc::clone(&tenants));
 
     let agents = reads.agents(Instant::now() + READ_WITHIN)?;
     let oidc = provider(&config);
@@ -193,6 +199,7 @@ pub async fn start(config: ServerConfig, stop: CancellationToken) -> Result<Runn
     let listener = listen(allowed_address(config.listen, setup.is_done())).await?;
     let agent_listener = listen(config.agent_listen).await?;
     let mut own = vec![local_address(&listener)?, local_address(&agent_listener)?];
+    let agents_at = agent_port::endpoint(&config, local_address(&agent_listener)?);
     let (cluster, peers, port) = match joining {
         None => {
             let alone = shards.clone();
@@ -215,11 +222,13 @@ pub async fn start(config: ServerConfig, stop: CancellationToken) -> Result<Runn
         started_at: clock.now(),
         calls,
         own,
+        agents_at,
         tasks,
         executors,
         config,
         clock,
         shards,
+        lending,
         writer,
         cluster,
         peers,
@@ -282,6 +291,7 @@ fn spawn_all(app: &Arc<App>, doors: Doors) -> TaskTracker {
     tasks.spawn(app.executors.clone().watch(app.stop.clone()));
     if app.cluster.is_some() {
         tasks.spawn(crate::roster::follow(Arc::clone(app)));
+        tasks.spawn(crate::lending::run(Arc::clone(app)));
     }
     if let Some(local) = app.config.local_agent.clone() {
         tasks.spawn(crate::supervise::run(Arc::clone(app), local));
@@ -327,7 +337,9 @@ impl Running {
 fn agent_server(tls: Option<ServerTlsConfig>) -> Result<tonic::transport::Server, ServerError> {
     let server = tonic::transport::Server::builder()
         .initial_stream_window_size(4 << 20)
-        .initial_connection_window_size(16 << 20);
+        .initial_connection_window_size(16 << 20)
+        .http2_keepalive_interval(Some(agent_port::ASK_EVERY))
+        .http2_keepalive_timeout(Some(agent_port::ASK_EVERY));
     match tls {
         Some(tls) => server.tls_config(tls).map_err(ServerError::AgentTls),
         None => Ok(server),
@@ -349,11 +361,10 @@ async fn serve_agents(app: Arc<App>, listener: TcpListener, mut server: tonic::t
         values: Values { reads: Arc::clone(&app.reads), vault: app.vault.clone() },
         tls: app.config.agent_tls,
         calls: app.calls.clone(),
-        tenants: Arc::clone(&app.tenants),
         own: own_addresses(&app),
+        looked: Arc::default(),
     };
-    // Set on each connection: the server's own setting is not used for connections handed to it.
-    let incoming = TcpIncoming::from(listener).with_nodelay(Some(true));
+    let incoming = agent_port::incoming(listener);
     let service = LinkServer::new(link).max_decoding_message_size(16 << 20);
     let server = server.add_service(service).serve_with_incoming_shutdown(incoming, app.stop.cancelled());
     // An agent's log stream ends only when the agent hangs up: after the goodbye nobody waits for that.

@@ -25,6 +25,8 @@ enum Unfinished {
     Store(#[from] StoreError),
     #[error(transparent)]
     Ask(#[from] AskError),
+    #[error("{0}")]
+    Audit(String),
 }
 
 pub(crate) async fn run(app: Arc<App>) {
@@ -65,7 +67,11 @@ async fn step(app: &App, tenant: &TenantRecord) -> Result<(), Unfinished> {
     }
     remove_agents(app, id).await?;
     remove_tokens(app, id).await?;
-    ask(app, Command::RemoveTenant { tenant: id }).await?;
+    let gone = app.audit.tenant_gone(tenant);
+    let ticket = app.audit.announce(&gone).await.map_err(|refused| Unfinished::Audit(refused.0.detail.clone()))?;
+    let removed = ask(app, Command::RemoveTenant { tenant: id }).await;
+    app.audit.record(removed.is_ok().then(|| gone.into()).into_iter().collect(), Some(ticket)).await;
+    removed?;
     app.tenants.replace(app.read(|reads, by| reads.tenants(by)).await?);
     app.access.run(move |access| access.put_setting(&closing_key(id), None)).await?;
     tracing::info!(tenant = %tenant.name, "a tenant was deleted");

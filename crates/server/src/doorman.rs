@@ -1,7 +1,7 @@
 //! Who is who: agents by the secret they got when they joined, people and programs by token or session. Answers are
 //! kept for a moment, so that a request costs no disk; a revoked one is forgotten at once.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
@@ -26,6 +26,8 @@ use crate::shard::{AskError, Lane, Shards};
 const REMEMBER: Duration = Duration::from_secs(30);
 /// A session that nobody used for so long has ended.
 pub(crate) const SESSION_IDLE: Span = Span::HOUR.saturating_mul(2);
+/// Of an agent's name, in characters.
+const AGENT_NAME_MAX: usize = 128;
 /// That it was used is written at most so often.
 const TOUCH_AFTER: Span = Span::MINUTE;
 
@@ -33,6 +35,10 @@ pub struct Doorman {
     access: AccessHandle,
     writer: Lane,
     agents: RwLock<BTreeMap<AgentId, Known>>,
+    /// Who was removed here: what was read of them before that is not believed. Numbers are never given twice.
+    removed: RwLock<BTreeSet<AgentId>>,
+    /// One look at the store after the other: an older one never has the last word.
+    looking: tokio::sync::Mutex<()>,
     /// Who vouches for the agents' port, if it speaks TLS.
     shown: Option<Arc<Credentials>>,
     tokens: moka::sync::Cache<SecretHash, Remembered>,
@@ -111,6 +117,8 @@ impl Doorman {
             access,
             writer,
             agents: RwLock::new(known.collect()),
+            removed: RwLock::default(),
+            looking: tokio::sync::Mutex::default(),
             shown: None,
             tokens,
             changes: watch::Sender::new(0),
@@ -133,6 +141,8 @@ impl Doorman {
 
     /// Trades a one-time token for an identity.
     pub async fn join(&self, request: JoinRequest, shards: &Shards, now: Timestamp) -> Result<JoinReply, Status> {
+        // Before the token is used up: whoever mends what they say may show it again.
+        check_joining(&request)?;
         let hash = secret::hash(&request.token);
         let used = self.access.run(move |access| access.use_join_token(&hash, now)).await.map_err(unavailable)?;
         let token = used.ok_or_else(|| {
@@ -172,19 +182,25 @@ impl Doorman {
         let command = Command::PutAgent { agent: Box::new(record.clone()) };
         shards.ask(Actor::system(), command).await.map_err(|error| match error {
             AskError::Refused(refusal) => Status::failed_precondition(refusal.to_string()),
-            AskError::Gone | AskError::Stalled(_) => Status::unavailable(error.to_string()),
+            AskError::Gone | AskError::Stalled(_) | AskError::Unserved(_) => Status::unavailable(error.to_string()),
         })?;
         self.agents.write().insert(id, Known { secret: hash, record: Arc::new(record), policy: None });
         Ok(())
     }
 
-    /// Takes in who joined, left or was changed elsewhere. What connected agents say of themselves stays.
-    pub async fn refresh(&self, records: &[AgentRecord]) -> Result<(), StoreError> {
+    /// Takes in who joined, left or was changed elsewhere, and answers who is gone. What connected agents say of themselves
+    /// stays.
+    pub async fn refresh(&self, records: &[AgentRecord]) -> Result<Vec<AgentId>, StoreError> {
+        let _alone = self.looking.lock().await;
+        // Only of these it says something that their secret is not there: others may join meanwhile.
+        let before: Vec<AgentId> = self.agents.read().keys().copied().collect();
         let secrets: BTreeMap<AgentId, SecretHash> =
             self.access.run(|access| access.agent_secrets()).await?.into_iter().collect();
         let mut agents = self.agents.write();
-        agents.retain(|id, _| secrets.contains_key(id));
-        for record in records {
+        let removed = self.removed.read();
+        let gone: Vec<AgentId> = before.into_iter().filter(|id| !secrets.contains_key(id)).collect();
+        gone.iter().for_each(|id| drop(agents.remove(id)));
+        for record in records.iter().filter(|record| !removed.contains(&record.id)) {
             let Some(secret) = secrets.get(&record.id).copied() else { continue };
             let mut record = record.clone();
             let policy = agents.get(&record.id).and_then(|known| known.policy.clone());
@@ -196,7 +212,7 @@ impl Doorman {
             }
             agents.insert(record.id, Known { secret, record: Arc::new(record), policy });
         }
-        Ok(())
+        Ok(gone)
     }
 
     pub fn has_heard_of(&self, agent: AgentId) -> bool {
@@ -253,6 +269,7 @@ impl Doorman {
     }
 
     pub async fn forget_agent(&self, agent: AgentId) -> Result<(), StoreError> {
+        self.removed.write().insert(agent);
         self.agents.write().remove(&agent);
         self.access.run(move |access| access.remove_agent_secret(agent)).await
     }
@@ -346,6 +363,24 @@ fn look_up(
         must_change: account.must_change,
         expires_at: Some(session.expires_at.min(if why == Looking::In { now + SESSION_IDLE } else { idle_until })),
     }))
+}
+
+/// What an agent says of itself is as bounded as what a join token says of it.
+fn check_joining(request: &JoinRequest) -> Result<(), Status> {
+    let odd =
+        |text: &str, most: usize| text.is_empty() || text.chars().count() > most || text.contains(char::is_control);
+    let bad = |what: &str| Err(Status::invalid_argument(format!("this agent cannot join: {what}")));
+    if odd(&request.name, AGENT_NAME_MAX) {
+        return bad("its name is empty, longer than 128 characters or has control characters (--name)");
+    }
+    if request.version.len() > AGENT_NAME_MAX {
+        return bad("what it says of its version is too long");
+    }
+    let labels = request.labels.iter().map(|(key, value)| (key.as_str(), value.as_str()));
+    match crate::ops::agents::membership_fault(&request.pools, labels) {
+        Some((path, wrong)) => bad(&format!("{path}: {wrong}")),
+        None => Ok(()),
+    }
 }
 
 fn unavailable(error: StoreError) -> Status {

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use cluster::{Tenure, Terms};
 use model::{ServerId, Span, Timestamp};
 use parking_lot::Mutex;
-use store::leases::{Leases, Picture, ServerRow};
+use store::leases::{Leases, Life, Picture, ServerRow};
 use store::{Store, StoreError};
 use tokio::net::TcpListener;
 use tokio::sync::watch;
@@ -31,7 +31,7 @@ const LEAVE_WITHIN: Duration = Duration::from_secs(2);
 
 pub struct Membership {
     pub me: ServerId,
-    started_at: Timestamp,
+    life: Life,
     pub(crate) terms: Terms,
     pub(crate) tenure: Arc<Tenure>,
     pub(crate) pictures: Pictures,
@@ -82,6 +82,8 @@ impl Joining {
         stop: &CancellationToken,
     ) -> Result<Joined, ServerError> {
         let peer = address(config.peer_address.as_deref(), &sockets.peers)?;
+        let moving = Arc::new(Mutex::new(self.shared.leases()?));
+        let known = moving.lock().started_at(self.me)?;
         let me = ServerRow {
             id: self.me,
             name: config.name.clone().unwrap_or_else(machine),
@@ -91,7 +93,7 @@ impl Joining {
             version: env!("CARGO_PKG_VERSION").into(),
             weight: 1,
             draining: false,
-            started_at: clock.now(),
+            started_at: start_after(known, clock.now()),
             until: clock.now(),
         };
         let host = peer.rsplit_once(':').map_or(peer.as_str(), |(host, _)| host);
@@ -104,14 +106,13 @@ impl Joining {
         let (seen, pictures) = watch::channel(None);
         let peers = Peers::new(self.me, pictures.clone(), self.terms, &authority)?;
 
-        let moving = Arc::new(Mutex::new(self.shared.leases()?));
         let busy: Arc<Mutex<steward::Busy>> = Arc::default();
         let waker = Arc::clone(&moving);
         shards.meet(peers.clone(), move || {
             let waker = Arc::clone(&waker);
             tokio::task::spawn_blocking(move || waker.lock().wake(None));
         });
-        let started_at = me.started_at;
+        let life = me.life();
         let steward = Steward {
             me,
             terms: self.terms,
@@ -139,7 +140,7 @@ impl Joining {
         }
         let thread = Mutex::new(Some(thread));
         let Joining { me, terms, tenure, .. } = self;
-        let membership = Membership { me, started_at, terms, tenure, pictures, moving, thread };
+        let membership = Membership { me, life, terms, tenure, pictures, moving, thread };
         Ok(Joined { membership, peers, port })
     }
 }
@@ -165,16 +166,16 @@ impl Membership {
 
     /// What this server still holds is free at once, and the others are told.
     pub(crate) async fn leave(&self) {
-        // Whoever renews must have stopped, or it would make itself known again.
-        let _ = self.change(|leases| leases.wake(None)).await;
+        // Whoever renews must have stopped, or it would make itself known again. The others have nothing to do before we left.
+        let life = self.life;
+        let _ = self.change(move |leases| leases.wake(Some(life.server))).await;
         let thread = self.thread.lock().take();
-        let (me, started_at) = (self.me, self.started_at);
         let (moving, tenure) = (Arc::clone(&self.moving), Arc::clone(&self.tenure));
         let left = tokio::task::spawn_blocking(move || {
             let _ = thread.map(std::thread::JoinHandle::join);
             // A shard that was being loaded when all were let go runs now, and another may have it in a moment.
             tenure.end();
-            moving.lock().leave(me, started_at)
+            moving.lock().leave(life)
         });
         match tokio::time::timeout(LEAVE_WITHIN, left).await {
             Ok(Ok(Ok(()))) => {}
@@ -185,6 +186,11 @@ impl Membership {
     pub(crate) fn lease(&self) -> Span {
         Span::from(self.terms.lease)
     }
+}
+
+/// When this life began. The clock may have been put back since the one before, and a later life begins later.
+fn start_after(known: Option<Timestamp>, now: Timestamp) -> Timestamp {
+    known.map_or(now, |known| now.max(known + Span(1)))
 }
 
 /// As told, or as it listens.

@@ -4,13 +4,16 @@
 use argon2::Argon2;
 use argon2::password_hash::phc::PasswordHash;
 use argon2::password_hash::{PasswordHasher, PasswordVerifier};
+use tokio::sync::{Semaphore, SemaphorePermit};
 
 /// Shorter ones are refused.
 pub(crate) const LENGTH_MIN: usize = 10;
 /// Longer ones would only make us hash longer.
 pub(crate) const LENGTH_MAX: usize = 1_024;
 /// Each takes 19 MB while it is computed; a flood of logins must not take all memory.
-static AT_ONCE: tokio::sync::Semaphore = tokio::sync::Semaphore::const_new(2);
+static AT_ONCE: Semaphore = Semaphore::const_new(2);
+/// Nobody needs to be known to have a password looked at: whoever comes when so many wait is sent away.
+static IN_LINE: Semaphore = Semaphore::const_new(64);
 
 /// What everybody tries first, of those that are long enough. Compared without case, and without what was only added to
 /// it at the end to please a rule.
@@ -97,9 +100,17 @@ pub(crate) fn hash_now(password: &str) -> String {
     Argon2::default().hash_password(password.as_bytes()).expect("the default parameters are valid").to_string()
 }
 
+/// A place among those whose passwords are looked at.
+pub(crate) struct InLine(#[expect(dead_code, reason = "kept while it is held")] SemaphorePermit<'static>);
+
+/// None: too many are waiting already.
+pub(crate) fn wait_in_line() -> Option<InLine> {
+    IN_LINE.try_acquire().ok().map(InLine)
+}
+
 /// Who does not exist, has no password or is disabled takes as long to refuse as a wrong password: a hash is computed
 /// either way.
-pub(crate) async fn verify(password: String, kept: Option<String>) -> bool {
+pub(crate) async fn verify(password: String, kept: Option<String>, _in_line: InLine) -> bool {
     let _turn = AT_ONCE.acquire().await.expect("never closed");
     tokio::task::spawn_blocking(move || verify_now(&password, kept.as_deref())).await.expect("hashing does not panic")
 }
@@ -147,6 +158,14 @@ mod tests {
         for bad in bad {
             assert!(fault(bad, "wilhelmina").is_some(), "{bad}");
         }
+    }
+
+    #[test]
+    fn the_line_of_those_who_sign_in_has_an_end() {
+        let waiting: Vec<InLine> = std::iter::from_fn(wait_in_line).collect();
+        assert_eq!(waiting.len(), 64);
+        drop(waiting);
+        assert!(wait_in_line().is_some());
     }
 
     #[test]

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use engine::Input;
 use engine::input::Roster;
-use model::{AgentId, ShardId};
+use model::ShardId;
 use store::StoreError;
 
 use crate::app::App;
@@ -77,12 +77,9 @@ async fn refresh(app: &Arc<App>) -> Result<Roster, StoreError> {
 }
 
 async fn take_in(app: &Arc<App>, roster: &Roster) -> Result<(), StoreError> {
-    let before: Vec<AgentId> = app.doorman.agents().iter().map(|agent| agent.id).collect();
-    app.doorman.refresh(&roster.agents).await?;
+    let gone = app.doorman.refresh(&roster.agents).await?;
     app.tenants.replace(roster.tenants.clone());
-    for removed in before.into_iter().filter(|id| !app.doorman.has_heard_of(*id)) {
-        app.cut_off(removed);
-    }
+    gone.into_iter().for_each(|agent| app.cut_off(agent));
     let tokens = app.access.run(|access| access.executor_tokens()).await?;
     app.executors.tokens().replace(tokens);
     app.executors.follow(&roster.agents);

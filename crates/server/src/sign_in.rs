@@ -1,14 +1,16 @@
 //! How fast passwords may be tried: a rule over what the store remembers, so that every server of a cluster counts the
 //! same tries. Never says whether a name exists.
 //!
-//! Two brakes. For a name from one address each try after the first five doubles the wait. For a name from all addresses
+//! Three brakes. For a name from one address each try after the first five doubles the wait. For a name from all addresses
 //! together, twenty wrong ones close it for a quarter of an hour, except to addresses from which its owner has signed in
-//! lately: so a stranger with many addresses gets nowhere, and cannot keep the owner out either.
+//! lately: so a stranger with many addresses gets nowhere, and cannot keep the owner out either. From one address a hundred
+//! wrong ones for whatever names are looked at, then one every nine seconds; whoever has signed in from there lately is not
+//! concerned: so one password is not tried on everybody, and an office behind one address does not lock itself out.
 
 use std::net::IpAddr;
 
 use model::{Span, Timestamp};
-use store::people::{Tries, TriesOf};
+use store::people::{Counting, Tries, TriesOf};
 
 use crate::secret;
 
@@ -18,23 +20,41 @@ const WAIT_MAX: Span = Span::SECOND.saturating_mul(300);
 /// From all addresses together.
 const NAME_TRIES: u32 = 20;
 const NAME_CLOSED: Span = Span::MINUTE.saturating_mul(15);
+/// From one address for whatever names, before they are looked at one by one.
+const ADDRESS_TRIES: u32 = 100;
+const ADDRESS_PACE: Span = Span::SECOND.saturating_mul(9);
 /// Wrong tries older than this count no more.
 const FORGET_AFTER: Span = Span::MINUTE.saturating_mul(15);
 /// An address is known for this long after a sign-in that went well.
 const KNOWN_FOR: Span = Span::DAY.saturating_mul(30);
 
-/// How long to wait before another try is looked at; nothing if it may be.
-pub(crate) fn wait(tries: &Tries, now: Timestamp) -> Span {
+/// How long to wait before another try is looked at, and why.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Wait {
+    pub(crate) left: Span,
+    pub(crate) why: &'static str,
+}
+
+/// None: it may be looked at.
+pub(crate) fn wait(tries: &Tries, now: Timestamp) -> Option<Wait> {
     let here = left(&tries.here, pause(tries.here.failed), now);
     let known = tries.here.succeeded_at.is_some_and(|at| at + KNOWN_FOR > now);
     let closed = !known && tries.everywhere.failed >= NAME_TRIES;
     let everywhere = if closed { left(&tries.everywhere, NAME_CLOSED, now) } else { Span::ZERO };
-    here.max(everywhere)
+    let of_name = Wait { left: here.max(everywhere), why: "too many wrong passwords for this name" };
+    let left = if known { Span::ZERO } else { until_one_runs_off(&tries.anybody, now) };
+    let of_address = Wait { left, why: "too many wrong passwords from this address" };
+    [of_name, of_address].into_iter().find(|wait| wait.left > Span::ZERO)
 }
 
-/// Wrong tries before this do not add to a new one.
-pub(crate) fn counted_since(now: Timestamp) -> Timestamp {
-    now - FORGET_AFTER
+fn until_one_runs_off(anybody: &TriesOf, now: Timestamp) -> Span {
+    let over = anybody.failed.saturating_sub(ADDRESS_TRIES - 1);
+    Span((anybody.failed_at + ADDRESS_PACE.saturating_mul(i64::from(over))).0 - now.0).max(Span::ZERO)
+}
+
+/// How a wrong try adds to those before it.
+pub(crate) fn counting(now: Timestamp) -> Counting {
+    Counting { since: now - FORGET_AFTER, one_runs_off: ADDRESS_PACE }
 }
 
 /// Closed from everywhere but where its owner is known.
@@ -89,34 +109,46 @@ mod tests {
         TriesOf { failed, failed_at: at(secs), succeeded_at: None }
     }
 
+    fn span(tries: &Tries, now: i64) -> Span {
+        wait(tries, at(now)).map_or(Span::ZERO, |wait| wait.left)
+    }
+
+    #[test]
+    fn one_password_for_many_names_is_slowed_but_not_for_those_who_are_known_there() {
+        let sprayed = |failed| Tries { anybody: tries(failed, 1_000), ..Tries::default() };
+        let seconds = |failed, now| span(&sprayed(failed), now).0 / Span::SECOND.0;
+        assert_eq!([0, 99, 100, 103].map(|failed| seconds(failed, 1_000)), [0, 0, 9, 36]);
+        assert_eq!((seconds(100, 1_004), seconds(100, 1_009)), (5, 0), "one runs off");
+        assert_eq!(wait(&sprayed(100), at(1_000)).unwrap().why, "too many wrong passwords from this address");
+        let known = TriesOf { succeeded_at: Some(at(10)), ..TriesOf::default() };
+        assert_eq!(span(&Tries { here: known, ..sprayed(5_000) }, 1_000), Span::ZERO);
+    }
+
     #[test]
     fn waits_double_up_to_a_bound_and_are_forgotten() {
         let seconds = |failed| {
-            let tries = Tries { here: tries(failed, 1_000), everywhere: TriesOf::default() };
-            wait(&tries, at(1_000)).0 / Span::SECOND.0
+            let tries = Tries { here: tries(failed, 1_000), ..Tries::default() };
+            span(&tries, 1_000).0 / Span::SECOND.0
         };
         assert_eq!([0, 4, 5, 6, 7, 12, 13, 60].map(seconds), [0, 0, 1, 2, 4, 128, 256, 300]);
-        let long_ago = Tries { here: tries(60, 0), everywhere: tries(60, 0) };
-        assert_eq!(wait(&long_ago, at(900)), Span::ZERO);
+        let long_ago = Tries { here: tries(60, 0), everywhere: tries(60, 0), anybody: tries(60, 0) };
+        assert_eq!(wait(&long_ago, at(900)), None);
     }
 
     #[test]
     fn many_addresses_close_a_name_for_a_while_but_not_to_its_owner() {
-        let attacked = |here: TriesOf, failed| Tries { here, everywhere: tries(failed, 1_000) };
-        assert_eq!(wait(&attacked(TriesOf::default(), 19), at(1_000)), Span::ZERO);
-        assert_eq!(wait(&attacked(TriesOf::default(), 20), at(1_000)), NAME_CLOSED);
-        assert_eq!(wait(&attacked(TriesOf::default(), 20), at(1_900)), Span::ZERO, "it ends by itself");
+        let attacked = |here: TriesOf, failed| Tries { here, everywhere: tries(failed, 1_000), ..Tries::default() };
+        assert_eq!(span(&attacked(TriesOf::default(), 19), 1_000), Span::ZERO);
+        assert_eq!(span(&attacked(TriesOf::default(), 20), 1_000), NAME_CLOSED);
+        assert_eq!(span(&attacked(TriesOf::default(), 20), 1_900), Span::ZERO, "it ends by itself");
         let known = TriesOf { succeeded_at: Some(at(10)), ..TriesOf::default() };
-        assert_eq!(wait(&attacked(known, 5_000), at(1_000)), Span::ZERO);
+        assert_eq!(span(&attacked(known, 5_000), 1_000), Span::ZERO);
         // Who guesses from there waits as everybody does.
-        assert_eq!(
-            wait(&attacked(TriesOf { succeeded_at: Some(at(10)), ..tries(7, 1_000) }, 7), at(1_000)).0,
-            4_000_000
-        );
+        assert_eq!(span(&attacked(TriesOf { succeeded_at: Some(at(10)), ..tries(7, 1_000) }, 7), 1_000).0, 4_000_000);
         let long_known = TriesOf { succeeded_at: Some(at(0)), ..TriesOf::default() };
         let later = 31 * 86_400;
-        let attack = Tries { here: long_known, everywhere: tries(20, later) };
-        assert_eq!(wait(&attack, at(later)), NAME_CLOSED);
+        let attack = Tries { here: long_known, everywhere: tries(20, later), ..Tries::default() };
+        assert_eq!(span(&attack, later), NAME_CLOSED);
         assert_eq!(closed_until(&tries(20, 1_000), at(1_500)), Some(at(1_900)));
         assert_eq!(closed_until(&tries(20, 1_000), at(1_900)), None);
     }

@@ -68,6 +68,7 @@ async fn start_if_gone(
         .stderr(log)
         // A Ctrl-C meant for the server must not reach the agent's tasks.
         .process_group(0);
+    crate::open_files::as_before(&mut command);
     Ok(Some(tokio::process::Command::from(command).spawn()?))
 }
 

@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
-use model::{Batch, ShardId, Span};
-use store::Retention;
+use model::{Batch, ShardId, Span, TenantId};
+use store::{Reached, Retention, StoreError, TenantRetention};
 
 use crate::app::App;
 use crate::audit::ABANDONED_AFTER;
@@ -23,29 +23,58 @@ const KEYS_FOR: Span = Span::DAY;
 const TRIES_FOR: Span = Span::DAY.saturating_mul(30);
 /// Rows forgotten between two commits.
 const ROWS_MAX: u32 = 2_000;
+/// Rows looked at between two commits for those of one tenant.
+const ROWS_LOOKED_AT: u32 = 5_000;
 
 pub(crate) async fn run(app: Arc<App>) {
     let mut rounds: u32 = 0;
     // Where nothing was written since, there is nothing to tidy.
     let mut tidied = BTreeMap::new();
+    // Of which tenants the days before which one are gone.
+    let mut swept = BTreeMap::new();
     loop {
         tokio::select! {
             () = tokio::time::sleep(ROUND) => {}
             () = app.stop.cancelled() => return,
         }
-        let result = round(&app, rounds, &mut tidied).await;
-        if let Err(error) = result {
+        let result = async {
+            sweep(&app, &mut swept).await?;
+            round(&app, rounds, &mut tidied).await
+        };
+        if let Err(error) = result.await {
             tracing::warn!(%error, "upkeep could not be done; trying again later");
         }
         rounds = rounds.wrapping_add(1);
     }
 }
 
-async fn round(
-    app: &Arc<App>,
-    rounds: u32,
-    tidied: &mut BTreeMap<ShardId, Option<Batch>>,
-) -> Result<(), store::StoreError> {
+/// Tenants that keep less than the installation does: once a day, and when that was changed.
+async fn sweep(app: &App, swept: &mut BTreeMap<TenantId, i64>) -> Result<(), StoreError> {
+    if app.shards.handle(FIRST).is_none() {
+        swept.clear();
+        return Ok(());
+    }
+    let now = app.clock.now();
+    for tenant in app.tenants.all() {
+        let Some(kept_from) = tenant.kept_from(now) else { continue };
+        let before_day = kept_from.day();
+        if swept.get(&tenant.id) == Some(&before_day) {
+            continue;
+        }
+        let keep = TenantRetention { tenant: tenant.id, before_day, rows_max: ROWS_LOOKED_AT };
+        let mut reached = Some(Reached::NOTHING);
+        while let Some(from) = reached
+            && !app.stop.is_cancelled()
+        {
+            reached = app.writer.run(move |store| store.retain_of(&keep, from)).await?;
+            tokio::task::yield_now().await;
+        }
+        swept.insert(tenant.id, before_day);
+    }
+    Ok(())
+}
+
+async fn round(app: &Arc<App>, rounds: u32, tidied: &mut BTreeMap<ShardId, Option<Batch>>) -> Result<(), StoreError> {
     let now = app.clock.now();
     for (shard, handle) in app.shards.running() {
         let latest = handle.progress.latest.lock().map(|(batch, _)| batch);

@@ -61,6 +61,9 @@ pub fn verify(
     let jobs = by_job(intervals);
     let held: BTreeMap<JobId, String> =
         reads.quarantine(by)?.into_iter().filter_map(|record| Some((record.job?, record.error))).collect();
+    // What a tenant does not keep cannot be compared.
+    let kept = reads.tenants(by)?.into_iter().filter_map(|tenant| Some((tenant.id, tenant.kept_from(window.now)?)));
+    let kept: BTreeMap<TenantId, Timestamp> = kept.collect();
     let mut rules = Rules { reads, by, kept: BTreeMap::new() };
     let mut calendar = Calendar::default();
     // Before there was a job there was nothing to plan.
@@ -77,6 +80,8 @@ pub fn verify(
                 return Err(StoreError::Busy("nobody waits for the answer any more".into()));
             }
             let until = until.min(decided.of(*job));
+            let kept = intervals.first().and_then(|interval| kept.get(&interval.tenant));
+            let from = kept.map_or(from, |kept| from.max(*kept));
             let case = Case { job: *job, held: held.get(job), last_times: &ends[job], reads, by };
             if from < until {
                 case.verify_day(intervals, from, until, &mut rules, &mut calendar, &mut found)?;

@@ -1,17 +1,23 @@
-//! Whom the shard loop blames for a batch the store says cannot be, and what of a batch still happens.
+//! Whom the shard loop blames for a batch the store says cannot be, what of a batch still happens, and what it does while
+//! nobody knows what became of one.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 use duly_server::shard::keeper::{Keeper, Trouble};
-use engine::input::Triggering;
+use duly_server::shard::revive;
+use engine::input::{JobDraft, Triggering};
 use engine::{Caller, Change, Command, Compiled, Effect, Input, Loaded, LoadedJob, Message, MessageId, Shard};
 use model::{
     Actor, AgentId, AgentKind, AgentRecord, Batch, ContentId, JobId, JobMode, PoolRef, ResourceKind, ResourceName,
-    Rule, Span, TenantId, Term, Timestamp, VersionId, When,
+    Rule, ShardId, Span, TenantId, Term, Timestamp, VersionId, When,
 };
-use store::{CommitError, Standing};
+use store::memory::{Fault, MemoryStore};
+use store::read::InstanceFilter;
+use store::{CommitError, Reads, Standing, Store};
 
+const SHARD: ShardId = ShardId(0);
 const T0: Timestamp = Timestamp::from_secs(1_767_571_200);
 
 /// Jobs 1, 2 and 3, each due every second.
@@ -80,6 +86,16 @@ fn agent() -> Arc<AgentRecord> {
     })
 }
 
+fn command(caller: u64, command: Command) -> Input {
+    Input::Command { caller: Caller(caller), by: Actor("ann".into()), command }
+}
+
+/// This caller runs job 1 by hand.
+fn trigger(caller: u64) -> Input {
+    let asked = Triggering { job: JobId(1), params: None, on: None, planned: None, idempotency_key: None, adopt: None };
+    command(caller, Command::Trigger(Box::new(asked)))
+}
+
 /// An order waited for its commit; meanwhile its agent came back from a restart, so that another attempt was made. The
 /// answer to the commit was lost and the shard had to be loaded again: both orders were sent, and both ran.
 #[test]
@@ -87,10 +103,8 @@ fn an_order_that_was_overtaken_within_its_batch_is_not_sent_whatever_becomes_of_
     let mut keeper = Keeper::new(shard(), STANDING);
     let agent = agent();
     let back = |up_since| Input::AgentUp { agent: Arc::clone(&agent), held: Vec::new(), up_since };
-    let asked = Triggering { job: JobId(1), params: None, on: None, planned: None, idempotency_key: None, adopt: None };
-    let command = Command::Trigger(Box::new(asked));
     keeper.tell(T0, back(Timestamp::MIN)).unwrap();
-    keeper.tell(T0, Input::Command { caller: Caller(1), by: Actor("ann".into()), command }).unwrap();
+    keeper.tell(T0, trigger(1)).unwrap();
     keeper.tell(T0, back(Timestamp::MAX)).unwrap();
     let commit = keeper.take_commit().expect("a run by hand is written");
     assert!(
@@ -135,4 +149,185 @@ fn an_agent_that_spoke_before_a_load_is_not_there_until_it_speaks_again() {
         keeper.committed(Vec::new(), T0);
     }
     assert_eq!(keeper.shard().census().agents_online, 0);
+}
+
+/// Jobs 1 and 2 were written ahead and fall due while a commit about job 3 is under way: their orders need not wait for it.
+fn due_behind_a_commit() -> Keeper {
+    let mut keeper = Keeper::new(shard(), STANDING);
+    let up = Input::AgentUp { agent: agent(), held: Vec::new(), up_since: Timestamp::MIN };
+    keeper.tell(T0, up).unwrap();
+    keeper.tell(T0, Input::Tick).unwrap();
+    keeper.take_commit().expect("a tick plans ahead");
+    keeper.committed(Vec::new(), T0);
+    let pause = Command::SetMode { job: JobId(3), mode: JobMode::Paused };
+    keeper.tell(T0, command(1, pause)).unwrap();
+    keeper.take_commit().expect("a pause is written");
+    keeper.tell(DUE, Input::Tick).unwrap();
+    keeper
+}
+
+const DUE: Timestamp = Timestamp(T0.0 + Span::SECOND.0);
+const IN_DOUBT: CommitError = CommitError::Unknown(String::new());
+
+fn ordered(effects: &[Effect]) -> Vec<JobId> {
+    let orders =
+        effects.iter().filter_map(|effect| if let Effect::Order(order) = effect { Some(order.job) } else { None });
+    orders.collect()
+}
+
+fn answered(effects: &[Effect]) -> Vec<Caller> {
+    let replies = effects
+        .iter()
+        .filter_map(|effect| if let Effect::Reply { caller, .. } = effect { Some(*caller) } else { None });
+    replies.collect()
+}
+
+#[test]
+fn nothing_is_released_while_nobody_knows_whether_a_commit_is_on_disk() {
+    let free = [JobId(1), JobId(2)];
+    assert_eq!(ordered(&due_behind_a_commit().take_effects()), free, "if all goes well");
+
+    let mut keeper = due_behind_a_commit();
+    assert_eq!(keeper.failed(IN_DOUBT), Trouble::AskStanding);
+    assert_eq!(keeper.take_effects(), []);
+    let before = Standing { batch: Batch(1), ..STANDING };
+    assert!(matches!(keeper.stands_at(before), Some(Trouble::SendAgain(commit)) if commit.batch == Batch(2)));
+    assert_eq!(ordered(&keeper.take_effects()), free, "it is not on disk, and will be sent again: that is known");
+}
+
+#[test]
+fn nothing_is_decided_while_nobody_knows_whether_a_commit_is_on_disk() {
+    let mut keeper = due_behind_a_commit();
+    keeper.take_effects();
+    keeper.failed(IN_DOUBT);
+    let (due_again, open) = (DUE + Span::SECOND, keeper.shard().census());
+    keeper.tell(due_again, trigger(2)).unwrap();
+    keeper.tell(due_again, Input::Tick).unwrap();
+    keeper.tell(due_again, trigger(3)).unwrap();
+    assert_eq!(keeper.tell_next_again(due_again), Ok(false));
+    assert_eq!(keeper.shard().census(), open, "it was told nothing");
+    assert!(!keeper.takes_inputs() && !keeper.is_due(due_again) && keeper.next_silence().is_none());
+    assert_eq!(keeper.callers(), [1, 2, 3].map(Caller), "all of them still wait");
+
+    assert_eq!(keeper.stands_at(Standing { batch: Batch(2), ..STANDING }), None);
+    let (_, effects, trouble) = keeper.done_after_all();
+    assert_eq!((answered(&effects), trouble), (vec![Caller(1)], None));
+    // Whoever comes now is behind those who came before.
+    keeper.tell(due_again, trigger(4)).unwrap();
+    assert_eq!(keeper.tell_next_again(due_again), Ok(true));
+    assert!(keeper.takes_inputs());
+    keeper.take_commit().expect("three runs by hand");
+    assert_eq!(answered(keeper.effects_under_way()), [2, 3, 4].map(Caller));
+}
+
+#[test]
+fn what_was_held_back_is_told_again_if_the_shard_must_be_loaded() {
+    let mut keeper = due_behind_a_commit();
+    keeper.failed(IN_DOUBT);
+    keeper.tell(DUE, trigger(2)).unwrap();
+    keeper.tell(DUE, Input::AgentUp { agent: agent(), held: Vec::new(), up_since: Timestamp::MIN }).unwrap();
+    assert_eq!(keeper.stands_at(Standing { batch: Batch(0), ..STANDING }), Some(Trouble::Reload));
+    keeper.reloaded(shard(), Standing { term: Term(2), ..STANDING });
+    assert_eq!(told_again(&mut keeper), [1, 2].map(Caller));
+    assert_eq!(keeper.shard().census().agents_online, 0, "it answers when it is greeted");
+}
+
+/// Loads the shard from the store, under a new term.
+fn load(store: &mut MemoryStore, now: Timestamp) -> (Shard, Standing) {
+    let ownership = store.take_over(SHARD).unwrap();
+    let (stored, ids) = (store.load(SHARD).unwrap(), store.take_ids(Some(SHARD), engine::FIRST_BLOCK).unwrap());
+    (revive(ownership, stored, ids, SHARD, store, now), ownership.standing)
+}
+
+/// A job that is due every second, as somebody applies it.
+fn draft(store: &mut MemoryStore) -> JobDraft {
+    let mut rule = Rule::default();
+    rule.trigger.when = When::Rate { every: Span::SECOND };
+    let contents = store.intern(&[wire::rule::encode(&rule), b"task".into(), b"source".into()]).unwrap();
+    JobDraft {
+        id: None,
+        tenant: TenantId::DEFAULT,
+        name: "close".into(),
+        folder: String::new(),
+        labels: BTreeMap::new(),
+        rule: Compiled::new(rule).unwrap(),
+        rule_content: contents[0],
+        task: contents[1],
+        source: contents[2],
+        mode: JobMode::Enabled,
+        alias: 0,
+    }
+}
+
+fn write_all(keeper: &mut Keeper, store: &mut MemoryStore, now: Timestamp) {
+    while let Some(commit) = keeper.take_commit() {
+        let (_, _, trouble) = keeper.committed(store.commit(&commit).unwrap(), now);
+        assert_eq!(trouble, None);
+    }
+}
+
+/// The planned times that have an entry, in order.
+fn entries(store: &MemoryStore) -> Vec<Timestamp> {
+    let by = Instant::now() + Duration::from_secs(30);
+    let found = store.instances(&InstanceFilter { limit: 1_000, ..InstanceFilter::default() }, by).unwrap();
+    let mut planned: Vec<Timestamp> = found.iter().map(|instance| instance.planned).collect();
+    planned.sort();
+    planned
+}
+
+/// The database fell back to a replica that had not followed: commits that were answered are gone, and so is the one under
+/// way.
+#[test]
+fn a_store_that_went_back_is_loaded_and_what_it_lost_is_decided_again() {
+    let mut store = MemoryStore::new();
+    store.remember(8);
+    let (shard, standing) = load(&mut store, T0);
+    let mut keeper = Keeper::new(shard, standing);
+    let draft = Box::new(draft(&mut store));
+    keeper.tell(T0, command(1, Command::ApplyJob(draft))).unwrap();
+    write_all(&mut keeper, &mut store, T0);
+    for second in 0..4 {
+        let now = T0 + Span::secs(second);
+        keeper.tell(now, Input::Tick).unwrap();
+        write_all(&mut keeper, &mut store, now);
+    }
+    let before = entries(&store);
+
+    let now = T0 + Span::secs(4);
+    let heard = Input::Heard { id: MessageId(31), message: Message::Nothing };
+    keeper.tell(now, Input::Tick).unwrap();
+    keeper.tell(now, command(2, Command::PutAgent { agent: Box::new((*agent()).clone()) })).unwrap();
+    keeper.tell(now, heard).unwrap();
+    let commit = keeper.take_commit().expect("there is something to write");
+    store.plan([Some(Fault::GoBack { batches: 2 })]);
+    assert_eq!(keeper.failed(store.commit(&commit).unwrap_err()), Trouble::AskStanding);
+    assert!(entries(&store).len() < before.len(), "it lost some: {before:?}");
+    assert_eq!(keeper.stands_at(store.standing(SHARD).unwrap()), Some(Trouble::Reload));
+    assert_eq!(keeper.take_effects(), [], "nothing of a future that is gone");
+
+    let (shard, standing) = load(&mut store, now);
+    assert!(standing.batch.0 < commit.batch.0 - 1);
+    keeper.reloaded(shard, standing);
+    assert_eq!(keeper.tell_next_again(now), Ok(true), "whoever was not answered is told again");
+    write_all(&mut keeper, &mut store, now);
+    assert_eq!(keeper.tell_next_again(now), Ok(false), "what other shards said is read from the store");
+    keeper.tell(now, Input::Tick).unwrap();
+    write_all(&mut keeper, &mut store, now);
+    let after = entries(&store);
+    assert_eq!(after[..before.len()], before, "each planned time has its entry, once");
+    assert_eq!(store.agents(Instant::now() + Duration::from_secs(30)).unwrap().len(), 1);
+}
+
+/// Who is answered when everything is told again, each in a commit of its own.
+fn told_again(keeper: &mut Keeper) -> Vec<Caller> {
+    let mut all = Vec::new();
+    while keeper.tell_next_again(DUE) == Ok(true) {
+        all.extend(answered(&keeper.take_effects()));
+        if keeper.take_commit().is_some() {
+            let (_, effects, trouble) = keeper.committed(Vec::new(), DUE);
+            assert_eq!(trouble, None);
+            all.extend(answered(&effects));
+        }
+    }
+    all
 }

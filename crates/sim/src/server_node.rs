@@ -92,6 +92,10 @@ impl ServerNode {
                 break;
             }
         }
+        // It has no inbox: what was said has been told.
+        if self.dead.is_none() && self.keeper.next_silence().is_some_and(|at| at <= now) {
+            self.tell(now, Input::Quiet { until: now }, checker)?;
+        }
         if let Err(trouble) = self.keeper.tell_next_again(now) {
             return self.meet(trouble, now, checker);
         }
@@ -210,7 +214,7 @@ impl ServerNode {
         }
         let answer = self.flight.as_ref().map(|(at, _)| *at);
         let wake = self.keeper.next_wake().filter(|_| self.keeper.takes_inputs());
-        [answer, wake].into_iter().flatten().min()
+        [answer, wake, self.keeper.next_silence()].into_iter().flatten().min()
     }
 }
 

@@ -55,6 +55,13 @@ fn what_an_agent_said_before_a_load_is_no_answer_to_the_greeting_after() {
     run(Scenario::sharing(1_794_831_016_892_999_382)).unwrap_or_else(|failure| panic!("{failure}"));
 }
 
+/// A shard that had had no turn for fifteen seconds counted an agent's silence from before them, with fifteen seconds of its
+/// heartbeats unread; they had been answered, so that the agent let the task run on.
+#[test]
+fn who_was_not_listened_to_was_not_silent() {
+    run(Scenario::ring_three(1_794_860_868_598_769_047)).unwrap_or_else(|failure| panic!("{failure}"));
+}
+
 /// The checker must notice each planted bug within a few histories, or it proves nothing.
 fn is_caught(mutant: Mutant, broken: &[Promise]) {
     is_caught_among(Misfortunes::usual(), mutant, broken);

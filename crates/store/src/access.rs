@@ -8,7 +8,7 @@ use model::{AgentId, Serves, TenantId, Timestamp};
 
 use crate::StoreError;
 use crate::errand::{Manner, Statements, Tables};
-use crate::people::{self, Account, Changed, Grant, Group, NamedRole, OidcLogin, PeopleChange, Tries};
+use crate::people::{self, Account, Changed, Counting, Grant, Group, NamedRole, OidcLogin, PeopleChange, Tries};
 pub use crate::people::{Session, Token};
 use crate::values::Values;
 
@@ -37,6 +37,11 @@ pub trait Access: Tables + Values {
         look(self, people::grants)
     }
 
+    /// What holds in a tenant; what holds everywhere, too, if `everywhere`.
+    fn grants_in(&mut self, tenant: TenantId, everywhere: bool) -> Result<Vec<Grant>, StoreError> {
+        look(self, |tables| people::grants_in(tables, tenant, everywhere))
+    }
+
     /// What grants to the person and to their groups amount to. None: there is no such account, or it is disabled.
     fn rights_of(&mut self, person: &str) -> Result<Option<Vec<Held>>, StoreError> {
         look(self, |tables| people::rights_of(tables, person))
@@ -62,9 +67,9 @@ pub trait Access: Tables + Values {
         look(self, |tables| people::tries(tables, name, address))
     }
 
-    /// Adds to what went wrong since then.
-    fn note_failed(&mut self, name: &str, address: &str, at: Timestamp, since: Timestamp) -> Result<(), StoreError> {
-        write(self, Manner::Quiet, |tables| people::note_failed(tables, name, address, at, since))
+    /// Adds to what went wrong.
+    fn note_failed(&mut self, name: &str, address: &str, at: Timestamp, counting: Counting) -> Result<(), StoreError> {
+        write(self, Manner::Quiet, |tables| people::note_failed(tables, name, address, at, counting))
     }
 
     fn note_succeeded(&mut self, name: &str, address: &str, at: Timestamp) -> Result<(), StoreError> {
@@ -87,6 +92,11 @@ pub trait Access: Tables + Values {
     /// By person and age.
     fn sessions(&mut self) -> Result<Vec<Session>, StoreError> {
         look(self, people::sessions)
+    }
+
+    /// By age.
+    fn sessions_of(&mut self, person: &str) -> Result<Vec<Session>, StoreError> {
+        look(self, |tables| people::sessions_of(tables, person))
     }
 
     fn touch_session(&mut self, hash: &SecretHash, at: Timestamp) -> Result<(), StoreError> {
@@ -129,6 +139,10 @@ pub trait Access: Tables + Values {
 
     fn tokens(&mut self) -> Result<Vec<Token>, StoreError> {
         look(self, people::tokens)
+    }
+
+    fn tokens_of(&mut self, person: &str) -> Result<Vec<Token>, StoreError> {
+        look(self, |tables| people::tokens_of(tables, person))
     }
 
     /// False: there is no such token.

@@ -4,8 +4,8 @@
 use engine::EndOf;
 use engine::change::{ClaimName, Fate, NoteKind};
 use model::{
-    Actor, AgentId, AgentKind, Cause, Ending, Executor, Failure, InstanceId, JobMode, ReportKind, ResourceKind,
-    SkipReason, Span, State, TenantState, Timestamp, Verdict,
+    Actor, AgentId, AgentKind, Cause, CauseKind, Ending, Executor, Failure, InstanceId, JobMode, ReportKind,
+    ResourceKind, SkipReason, Span, State, TenantState, Timestamp, Verdict,
 };
 
 pub(crate) trait Code: Sized {
@@ -114,14 +114,24 @@ pub(crate) fn decode_ending(state: State, reason: Option<i64>, by: Option<String
     }
 }
 
+pub(crate) fn cause_kind(kind: CauseKind) -> i64 {
+    match kind {
+        CauseKind::Planned => 1,
+        CauseKind::Misfire => 2,
+        CauseKind::Manual => 3,
+        CauseKind::After => 4,
+        CauseKind::Shard => 5,
+    }
+}
+
 /// `cause`, `cause_ref` and `cause_by`.
 pub(crate) fn cause(cause: &Cause) -> (i64, Option<i64>, Option<&str>) {
+    let code = cause_kind(cause.kind());
     match cause {
-        Cause::Planned => (1, None, None),
-        Cause::Misfire { missed } => (2, Some(i64::try_from(*missed).unwrap_or(i64::MAX)), None),
-        Cause::Manual(by) => (3, None, Some(&by.0)),
-        Cause::After(instance) => (4, Some(instance.0), None),
-        Cause::Shard(instance) => (5, Some(instance.0), None),
+        Cause::Planned => (code, None, None),
+        Cause::Misfire { missed } => (code, Some(i64::try_from(*missed).unwrap_or(i64::MAX)), None),
+        Cause::Manual(by) => (code, None, Some(&by.0)),
+        Cause::After(instance) | Cause::Shard(instance) => (code, Some(instance.0), None),
     }
 }
 

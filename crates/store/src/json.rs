@@ -9,6 +9,10 @@ pub(crate) fn list(values: &[String]) -> String {
     serde_json::Value::from(values).to_string()
 }
 
+pub(crate) fn numbers(values: impl Iterator<Item = i64>) -> String {
+    serde_json::Value::from(values.collect::<Vec<_>>()).to_string()
+}
+
 pub(crate) fn map(values: &BTreeMap<String, String>) -> String {
     let object = values.iter().map(|(key, value)| (key.clone(), value.as_str().into()));
     serde_json::Value::Object(object.collect()).to_string()
@@ -51,6 +55,10 @@ pub(crate) fn read_serves(text: Option<&str>) -> Serves {
 }
 
 pub(crate) fn read_list(text: &str) -> Option<Vec<String>> {
+    serde_json::from_str(text).ok()
+}
+
+pub(crate) fn read_numbers(text: &str) -> Option<Vec<i64>> {
     serde_json::from_str(text).ok()
 }
 

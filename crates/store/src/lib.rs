@@ -33,12 +33,12 @@ use std::sync::Arc;
 use engine::change::{Answer, Commit};
 use engine::{Ends, HeldJob, LoadedTicket};
 use model::{
-    AgentRecord, Batch, ContentId, Instance, JobId, JobRecord, PoolRecord, ShardId, Span, TenantRecord, Term,
+    AgentRecord, Batch, ContentId, Instance, JobId, JobRecord, PoolRecord, ShardId, Span, TenantId, TenantRecord, Term,
     Timestamp, VersionId,
 };
 
 pub use audit::AuditLog;
-pub use leases::{LeaseRow, Leases, Picture, ServerRow, Wakes};
+pub use leases::{LeaseRow, Leases, Life, Picture, Reserved, ServerRow, Wakes};
 pub use migrate_store::{Follows, Moved, migrate_store};
 pub use read::Reads;
 
@@ -82,6 +82,39 @@ pub trait Store: Send {
 
     /// A small step of forgetting. Never touches what is open or what it needs. True while there is more to do.
     fn retain(&mut self, keep: &Retention) -> Result<bool, StoreError>;
+
+    /// A small step of forgetting what has ended of one tenant, from where the last one came to. Answers how far it came;
+    /// none when it has been everywhere. A day stays whole while something planned on it is open.
+    fn retain_of(&mut self, keep: &TenantRetention, from: Reached) -> Result<Option<Reached>, StoreError>;
+}
+
+/// How far back the history of one tenant goes, where that is less than the installation's.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TenantRetention {
+    pub tenant: TenantId,
+    pub before_day: i64,
+    /// At most so many rows, of whomever, are looked at in one step.
+    pub rows_max: u32,
+}
+
+/// How far through the planned days, and through the instances of one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Reached {
+    pub day: i64,
+    pub id: i64,
+}
+
+impl Reached {
+    pub const NOTHING: Reached = Reached { day: i64::MIN, id: i64::MIN };
+
+    pub(crate) fn after_day(day: i64) -> Reached {
+        Reached { day: day.saturating_add(1), id: i64::MIN }
+    }
+
+    /// The last id of this day that was looked at.
+    pub(crate) fn on(self, day: i64) -> i64 {
+        if self.day == day { self.id } else { i64::MIN }
+    }
 }
 
 /// How far back history goes.
@@ -163,6 +196,12 @@ pub enum StoreError {
     Corrupt(String),
     #[error("the store failed: {0}")]
     Failed(String),
+}
+
+impl StoreError {
+    pub(crate) fn started_again() -> StoreError {
+        StoreError::Failed("this server has started again since".into())
+    }
 }
 
 #[derive(Debug, thiserror::Error)]

@@ -3,7 +3,7 @@
 
 use model::{State, Timestamp};
 
-use crate::code::Code;
+use crate::code::{self, Code};
 use crate::read::InstanceFilter;
 
 /// A row's place in a list: its planned time and its id.
@@ -18,6 +18,8 @@ pub(crate) struct Wanted {
     pub within: Option<String>,
     /// One bit per state.
     pub states: i64,
+    pub agent: Option<i64>,
+    pub cause: Option<i64>,
     pub limit: usize,
 }
 
@@ -32,6 +34,8 @@ impl Wanted {
             tenant: filter.tenant.map(|tenant| tenant.0),
             within: filter.within.as_deref().map(crate::json::places),
             states: states.iter().fold(0, |bits, state| bits | 1 << state.code()),
+            agent: filter.agent.map(|agent| agent.0),
+            cause: filter.cause.map(code::cause_kind),
             limit: filter.limit,
         }
     }
@@ -62,8 +66,9 @@ pub(crate) enum Way {
 impl Way {
     pub(crate) fn of(filter: &InstanceFilter) -> Way {
         let all = |test: fn(State) -> bool| !filter.states.is_empty() && filter.states.iter().all(|state| test(*state));
-        // The list of bad endings does not say whose they are.
-        if filter.within.is_none() && all(|state| !state.is_open() && state != State::Succeeded) {
+        // The list of bad endings does not say whose they are, nor more about them.
+        let plain = filter.within.is_none() && filter.agent.is_none() && filter.cause.is_none();
+        if plain && all(|state| !state.is_open() && state != State::Succeeded) {
             Way::Unwell
         } else if all(State::is_open) {
             Way::Open

@@ -1,14 +1,15 @@
 //! Reading for people and programs: committed state only, keyset paging, never a scan without a bound. Safe to call
 //! beside the writer. Time limits are the caller's: each read is interrupted at its deadline.
 
+use std::collections::BTreeMap;
 use std::ops::Range;
 use std::time::Instant;
 
 use engine::change::{Gap, Message, MessageId, Note};
 use model::rights::Place;
 use model::{
-    Actor, AgentRecord, AttemptId, ContentId, Ending, Instance, InstanceId, JobId, JobMode, JobRecord, Outcome,
-    PoolRecord, ResourceName, ShardId, State, TenantId, TenantRecord, Timestamp, VersionId,
+    Actor, AgentId, AgentRecord, AttemptId, CauseKind, ContentId, Ending, Instance, InstanceId, JobId, JobMode,
+    JobRecord, Outcome, PoolRecord, ResourceName, ShardId, State, TenantId, TenantRecord, Timestamp, VersionId,
 };
 
 use crate::values::{SealedSecret, UsingJob, Variable};
@@ -63,6 +64,16 @@ pub trait Reads: Send + Sync {
         to: Timestamp,
         by: Instant,
     ) -> Result<Vec<(State, u64)>, StoreError>;
+    /// What is open, by state.
+    fn open_counts(&self, tenant: TenantId, late: Timestamp, by: Instant) -> Result<OpenCounts, StoreError>;
+    /// How often each job failed among what was planned in `[from, to)`, the worst first.
+    fn failures(
+        &self,
+        tenant: TenantId,
+        from: Timestamp,
+        to: Timestamp,
+        by: Instant,
+    ) -> Result<Vec<(JobId, u64)>, StoreError>;
     /// Up to which planned time everything is decided, of all shards that have jobs.
     fn horizon(&self, by: Instant) -> Result<Timestamp, StoreError>;
     /// The same of each shard that was ever owned, in their order.
@@ -152,9 +163,46 @@ pub struct InstanceFilter {
     pub to: Option<Timestamp>,
     /// Children of this instance only; without it, children are left out.
     pub parent: Option<InstanceId>,
+    /// Whose current or last attempt is with this agent.
+    pub agent: Option<AgentId>,
+    pub cause: Option<CauseKind>,
     /// Continue after this row (older than it).
     pub after: Option<(Timestamp, InstanceId)>,
     pub limit: usize,
+}
+
+/// How many instances are open; children are not counted, as they are not listed.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct OpenCounts {
+    pub by_state: Vec<(State, u64)>,
+    /// Those that have not begun although they were planned before the instant asked about.
+    pub late: u64,
+}
+
+impl OpenCounts {
+    /// States that are not begun: what is late in one of them is late.
+    pub(crate) fn is_not_begun(state: State) -> bool {
+        matches!(state, State::Ready | State::Dispatched)
+    }
+
+    pub(crate) fn add(&mut self, state: State, count: u64, late: u64) {
+        match self.by_state.iter_mut().find(|(one, _)| *one == state) {
+            Some((_, sum)) => *sum += count,
+            None => self.by_state.push((state, count)),
+        }
+        self.late += if OpenCounts::is_not_begun(state) { late } else { 0 };
+    }
+}
+
+/// Counts of some days put together, the worst first.
+pub(crate) fn worst_first(counts: impl IntoIterator<Item = (JobId, u64)>) -> Vec<(JobId, u64)> {
+    let mut by_job: BTreeMap<JobId, u64> = BTreeMap::new();
+    for (job, count) in counts {
+        *by_job.entry(job).or_default() += count;
+    }
+    let mut all: Vec<(JobId, u64)> = by_job.into_iter().collect();
+    all.sort_by_key(|(_, count)| std::cmp::Reverse(*count));
+    all
 }
 
 #[derive(Clone, Debug, Default)]

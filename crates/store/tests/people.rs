@@ -7,7 +7,7 @@ use duly_store::people::*;
 use duly_store::postgres::PgStore;
 use duly_store::sqlite::{Options, SqliteStore};
 use model::rights::{Held, Permissions, Place, Role};
-use model::{TenantId, Timestamp};
+use model::{Span, TenantId, Timestamp};
 
 #[path = "support/cluster.rs"]
 mod cluster;
@@ -74,6 +74,7 @@ fn accounts_are_made_once_and_changed_by_name() {
             password: "another".into(),
             must_change: true,
             keep: None,
+            tokens_until: None,
         };
         done(access, set("ann"));
         assert_eq!(access.change(&set("bob")).unwrap(), Changed::NoSuch, "a program has no password");
@@ -115,6 +116,12 @@ fn rights_come_from_grants_to_a_person_and_to_their_groups() {
         };
         assert_eq!(access.rights_of("bob").unwrap(), Some(vec![viewer.clone(), starter]));
         assert_eq!(access.grants().unwrap()[1], Grant { id: second, ..narrow });
+        let all = done(access, PeopleChange::Granted(grant(person("bob"), "operator", None)));
+        let mut listed = |tenant: i64, everywhere: bool| -> Vec<i64> {
+            access.grants_in(TenantId(tenant), everywhere).unwrap().iter().map(|grant| grant.id).collect()
+        };
+        assert_eq!([listed(7, false), listed(1, true), listed(9, false)], [vec![second], vec![first, all], vec![]]);
+        done(access, PeopleChange::GrantRemoved { id: all });
 
         done(access, PeopleChange::Left { group: "night".into(), person: "bob".into() });
         assert_eq!(access.rights_of("bob").unwrap(), Some(vec![viewer]));
@@ -246,6 +253,7 @@ fn sessions_end_by_themselves_and_with_what_they_rest_on() {
         access.put_session(&session(5, "ann", 30)).unwrap();
         assert_eq!(access.remove_sessions("ann", Some(&[5; 32])).unwrap(), 1);
         assert_eq!(left(access), [5, 4]);
+        assert_eq!(access.sessions_of("bob").unwrap(), [session(4, "bob", 30)]);
         done(access, PeopleChange::Made(account("ann")));
         done(access, PeopleChange::Made(account("bob")));
         done(
@@ -255,6 +263,7 @@ fn sessions_end_by_themselves_and_with_what_they_rest_on() {
                 password: "x".into(),
                 must_change: false,
                 keep: Some([5; 32]),
+                tokens_until: None,
             },
         );
         done(access, PeopleChange::Disabled { name: "bob".into(), at: Some(at(2)) });
@@ -287,6 +296,7 @@ fn a_token_carries_its_scope_and_is_found_until_and_after_it_is_revoked() {
 
         let other = Token { id: 0, hash: [6; 32], user: "bob".into(), scope: None, tenant: None, ..token };
         let id = access.put_token(&other).unwrap();
+        assert_eq!(access.tokens_of("bob").unwrap(), [Token { id, ..other.clone() }]);
         done(access, PeopleChange::Made(account("bob")));
         done(access, PeopleChange::Removed { name: "bob".into(), at: at(20) });
         assert_eq!(access.token(&[6; 32]).unwrap(), Some(Token { id, revoked_at: Some(at(20)), ..other }));
@@ -296,15 +306,17 @@ fn a_token_carries_its_scope_and_is_found_until_and_after_it_is_revoked() {
 #[test]
 fn wrong_passwords_are_counted_for_a_name_here_and_everywhere() {
     on_each(|access| {
-        access.note_failed("ann", "10.0.0.1", at(1), at(1)).unwrap();
-        access.note_failed("ann", "10.0.0.1", at(2), at(1)).unwrap();
-        access.note_failed("ann", "10.0.0.2", at(3), at(1)).unwrap();
-        access.note_failed("eve", "10.0.0.2", at(3), at(1)).unwrap();
-        access.note_failed("eve", "10.0.0.2", at(9), at(4)).unwrap();
+        let since = |secs| Counting { since: at(secs), one_runs_off: Span::MINUTE };
+        access.note_failed("ann", "10.0.0.1", at(1), since(1)).unwrap();
+        access.note_failed("ann", "10.0.0.1", at(2), since(1)).unwrap();
+        access.note_failed("ann", "10.0.0.2", at(3), since(1)).unwrap();
+        access.note_failed("eve", "10.0.0.2", at(3), since(1)).unwrap();
+        access.note_failed("eve", "10.0.0.2", at(9), since(4)).unwrap();
         assert_eq!(access.tries("eve", "10.0.0.2").unwrap().here.failed, 1, "what is long ago does not add");
         let tries = |failed, secs| TriesOf { failed, failed_at: at(secs), succeeded_at: None };
-        assert_eq!(access.tries("ann", "10.0.0.1").unwrap(), Tries { here: tries(2, 2), everywhere: tries(3, 3) });
-        assert_eq!(access.tries("bob", "10.0.0.1").unwrap(), Tries::default());
+        let of_ann = Tries { here: tries(2, 2), everywhere: tries(3, 3), anybody: tries(2, 2) };
+        assert_eq!(access.tries("ann", "10.0.0.1").unwrap(), of_ann);
+        assert_eq!(access.tries("bob", "10.0.0.3").unwrap(), Tries::default());
         access.note_succeeded("ann", "10.0.0.2", at(4)).unwrap();
         let found = access.tries("ann", "10.0.0.2").unwrap();
         assert_eq!((found.here.failed, found.here.succeeded_at, found.everywhere.failed), (0, Some(at(4)), 0));
@@ -313,6 +325,25 @@ fn wrong_passwords_are_counted_for_a_name_here_and_everywhere() {
         access.forget_expired(at(0), at(4)).unwrap();
         assert_eq!(access.tries("ann", "10.0.0.1").unwrap().here, TriesOf::default());
         assert_eq!(access.tries("ann", "10.0.0.2").unwrap().here.succeeded_at, Some(at(4)));
+    });
+}
+
+#[test]
+fn wrong_passwords_from_an_address_run_off_one_by_one() {
+    on_each(|access| {
+        let counting = Counting { since: at(0), one_runs_off: Span::SECOND.saturating_mul(10) };
+        let from_there = |access: &mut dyn Access| access.tries("nobody", "10.0.0.1").unwrap().anybody.failed;
+        for (n, name) in ["a", "b", "c", "d"].into_iter().enumerate() {
+            access.note_failed(name, "10.0.0.1", at(100 + n as i64), counting).unwrap();
+        }
+        assert_eq!(from_there(access), 4, "whatever the names");
+        access.note_succeeded("d", "10.0.0.1", at(104)).unwrap();
+        assert_eq!(from_there(access), 3, "that one was right, the others were not");
+        access.note_failed("e", "10.0.0.1", at(124), counting).unwrap();
+        assert_eq!(from_there(access), 2, "two have run off, one came");
+        access.note_failed("e", "10.0.0.1", at(900), counting).unwrap();
+        assert_eq!(from_there(access), 1);
+        assert_eq!(access.tries("a", "10.0.0.2").unwrap().anybody, TriesOf::default());
     });
 }
 

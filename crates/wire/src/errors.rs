@@ -109,6 +109,7 @@ catalogue! {
     ServerAlive      "E0707" 409 "that server is still in use" "Stop it, or wait until others have taken what it holds.";
     NotClustered     "E0708" 409 "this server is alone" "Several servers need a store in PostgreSQL: see docs/cluster.md.";
     BackupElsewhere  "E0709" 409 "this store is backed up by its database" "Use pg_dump, and pg_restore to bring it back.";
+    Unserved         "E0710" 503 "none of the servers that may schedule this is there" "Start one of them, or name others: `duly tenant set NAME --servers A,B`.";
 
     // E08: said by the command line alone
     Unreachable      "E0801" 0 "the server cannot be reached" "Check that it runs (`duly up`) and that DULY_URL names it.";
@@ -138,6 +139,7 @@ catalogue! {
     ProviderFailed   "E0915" 502 "the identity provider could not be asked" "Check that the server reaches the issuer; passwords work meanwhile.";
     ProviderRefused  "E0916" 403 "what came from the identity provider was not accepted" "Begin again; if it stays so, compare issuer, client and clock on both sides.";
     NoAccount        "E0917" 403 "the identity provider's user has no account here" "An administrator makes one with `duly person create NAME --provider`, or mends what the message says.";
+    OwnPassword      "E0918" 409 "one's own password needs the old one" "Change it with `duly person password --old-password-file OLD --password-file NEW`; whoever has lost it asks another administrator.";
 
     // E09: people, tenants, audit, secrets, policy
     NoSuchTenant     "E0921" 404 "there is no such tenant" "List them with `duly tenant list`; names are exact.";
@@ -148,6 +150,8 @@ catalogue! {
     NotConfirmed     "E0926" 409 "the confirmation is not valid" "Call `duly tenant delete NAME` again without it, and use the word it gives you.";
     NotExported      "E0927" 409 "the tenant was not exported as it is now" "Run `duly tenant export NAME > FILE` first, then delete it.";
     TenantClosing    "E0928" 409 "the tenant is being deleted" "Wait until it is gone; `duly tenant show NAME` says what is left.";
+    HasJobs          "E0929" 409 "the tenant has jobs that any server may schedule" "Make another tenant with `--servers`, apply the jobs there, and delete them here.";
+    NoShardsLeft     "E0930" 409 "no further tenant can have servers of its own" "Delete a tenant that has servers of its own and is not needed any more.";
     // E094: the audit
     AuditStuck       "E0941" 503 "the audit cannot be written, so nothing is changed" "Let the store write again (space on its disk, rights in its database); changes are taken again by themselves.";
     BadReason        "E0942" 400 "the reason cannot be used" "Say it on one line, in at most 500 characters of UTF-8.";

@@ -6,6 +6,7 @@ pub mod audit;
 pub mod errors;
 pub mod fill;
 pub mod job;
+pub mod lending;
 pub mod link;
 pub mod peer;
 pub mod problem;

@@ -17,6 +17,10 @@ pub const ASK: &str = "/peer/v1/ask";
 pub const REFUSED: &str = "/peer/v1/executor-refused";
 /// Where a server says what time it is with it.
 pub const CLOCK: &str = "/peer/v1/clock";
+/// Where a server tells the lender what its shards have and want of shared limits.
+pub const ACCOUNTS: &str = "/peer/v1/accounts";
+/// Where the lender tells a server what its shards are lent.
+pub const SLICES: &str = "/peer/v1/slices";
 /// Set on what was passed on, so that it is passed on once.
 pub const PASSED_ON: &str = "duly-passed-on";
 /// The address of whoever asked the first server; believed only of another server.

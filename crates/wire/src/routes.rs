@@ -107,6 +107,8 @@ routes! {
 
     VERIFY           "verify"           Get    "/verify"                        Job.See       ["verify"];
     STATS            "stats"            Get    "/stats"                         Instance.See  ["stats"];
+    OVERVIEW         "overview"         Get    "/overview"                      Instance.See  ["overview"];
+    UPCOMING         "upcoming"         Get    "/upcoming"                      Job.See       ["upcoming"];
     QUARANTINE       "quarantine"       Get    "/quarantine"                    System.See    ["quarantine"];
     BACKUP           "backup"           Post   "/backup"                        System.Edit   ["backup"];
     HARDEN           "harden"           Get    "/harden"                        System.See    ["harden"];
@@ -119,7 +121,7 @@ routes! {
     TOKEN_REVOKE     "token_revoke"     Delete "/tokens/{id}"                   SignedIn      ["token revoke"];
 
     SESSION_LIST     "session_list"     Get    "/sessions"                     SignedIn      ["session list"];
-    SESSION_END      "session_end"      Delete "/sessions/{id}"                SignedIn      ["session end"];
+    SESSION_END      "session_end"      Delete "/sessions/{session}"           SignedIn      ["session end"];
     WHOAMI           "whoami"           Get    "/whoami"                       SignedIn      ["whoami"];
     OWN_PASSWORD     "own_password"     Put    "/whoami/password"              SignedIn      ["person password"];
 

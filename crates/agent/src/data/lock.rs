@@ -1,15 +1,16 @@
 //! One agent per directory. The lock goes with its holder, however that ends; the pid in it is for people.
 
-use std::fs::{File, OpenOptions, TryLockError};
-use std::io::{Read, Write};
-use std::os::unix::fs::OpenOptionsExt;
-use std::path::Path;
+use std::fs::{self, File, Metadata, OpenOptions, TryLockError};
+use std::io::{ErrorKind, Read, Write};
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
+use std::path::{Path, PathBuf};
 
 use super::{DataError, io_error};
 
 #[derive(Debug)]
 pub struct Lock {
-    _file: File,
+    path: PathBuf,
+    file: File,
 }
 
 impl Lock {
@@ -28,6 +29,15 @@ impl Lock {
         }
         let sign = file.set_len(0).and_then(|()| writeln!(file, "{}", std::process::id()));
         sign.map_err(|source| io_error(&path, source))?;
-        Ok(Lock { _file: file })
+        Ok(Lock { path, file })
+    }
+
+    /// Whether another agent would find it. One that was removed with its directory keeps nobody out of the next.
+    pub(super) fn is_in_place(&self) -> bool {
+        let number = |file: Metadata| (file.dev(), file.ino());
+        match fs::metadata(&self.path) {
+            Ok(found) => self.file.metadata().is_ok_and(|ours| number(ours) == number(found)),
+            Err(error) => error.kind() != ErrorKind::NotFound,
+        }
     }
 }

@@ -25,6 +25,8 @@ pub enum DataError {
         #[source]
         source: io::Error,
     },
+    #[error("{dir} was removed or replaced while this agent ran on it; another may be at work there now")]
+    Gone { dir: PathBuf },
     #[error("{path} is damaged: {why}")]
     Damaged { path: PathBuf, why: String },
 }
@@ -46,7 +48,7 @@ impl std::fmt::Debug for Identity {
 #[derive(Debug)]
 pub struct DataDir {
     root: PathBuf,
-    _lock: Lock,
+    lock: Lock,
 }
 
 impl DataDir {
@@ -60,7 +62,12 @@ impl DataDir {
             let path = root.join(sub);
             DirBuilder::new().recursive(true).mode(0o700).create(&path).map_err(|source| io_error(&path, source))?;
         }
-        Ok(DataDir { root, _lock: lock })
+        Ok(DataDir { root, lock })
+    }
+
+    /// An agent whose directory was taken away would read who it is from the next one's, and both would be taken for one.
+    pub(crate) fn check_in_place(&self) -> Result<(), DataError> {
+        if self.lock.is_in_place() { Ok(()) } else { Err(DataError::Gone { dir: self.root.clone() }) }
     }
 
     pub fn root(&self) -> &Path {

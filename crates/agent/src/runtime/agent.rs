@@ -6,7 +6,7 @@ use std::future::poll_fn;
 use std::pin::pin;
 use std::sync::Arc;
 use std::task::Poll;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use tokio::sync::mpsc::UnboundedReceiver;
 use tokio_util::sync::CancellationToken;
@@ -30,6 +30,8 @@ use crate::spool::Spool;
 const GATHER_MAX: usize = 64;
 /// How long a leaving agent waits for its last reports to be read.
 const FAREWELL: Duration = Duration::from_secs(1);
+/// How often it looks whether its directory is still its own.
+const LOOK_HOME_EVERY: Duration = Duration::from_secs(1);
 /// Long enough for a server to have written down what it concluded from a restart of this machine.
 const OLD_NEWS_AFTER: u32 = 15;
 
@@ -39,6 +41,7 @@ pub(super) struct Agent {
     /// The highest term of each shard, as on disk.
     terms: BTreeMap<u32, i64>,
     data: Arc<DataDir>,
+    looked_home: Instant,
     hands: Hands,
     events: UnboundedReceiver<Event>,
     logs: logs::Sender,
@@ -81,6 +84,7 @@ impl Agent {
             terms,
             load: Load::new(data.root()),
             data,
+            looked_home: Instant::now(),
             hands,
             events,
             logs,
@@ -94,6 +98,7 @@ impl Agent {
     pub(super) async fn run(mut self, mut servers: Servers, stop: CancellationToken) -> Result<(), AgentError> {
         loop {
             self.session.flush(clock::now(), &mut self.acts);
+            self.look_home()?;
             self.perform(&mut servers)?;
             let tick = self.session.next_tick().map(clock::until);
             let sleep = async {
@@ -112,6 +117,14 @@ impl Agent {
             self.session.on_tick(clock::now(), &mut self.acts);
         }
         servers.farewell(FAREWELL).await;
+        Ok(())
+    }
+
+    fn look_home(&mut self) -> Result<(), AgentError> {
+        if self.looked_home.elapsed() >= LOOK_HOME_EVERY {
+            self.looked_home = Instant::now();
+            self.data.check_in_place()?;
+        }
         Ok(())
     }
 

@@ -92,6 +92,18 @@ async fn an_agent_joins_once_and_says_who_it_is() {
     again.leave().await;
 }
 
+/// Somebody removed it and began anew in the same place: of two agents that say they are the same, one must go.
+#[tokio::test]
+async fn an_agent_whose_directory_was_replaced_ends() {
+    let (dir, _server, agent, _talk) = world().await;
+    let aside = dir.path().with_extension("aside");
+    std::fs::rename(dir.path(), &aside).unwrap();
+    std::fs::create_dir(dir.path()).unwrap();
+    let ended = tokio::time::timeout(PATIENCE, agent.running).await.expect("it ends").unwrap();
+    std::fs::remove_dir_all(&aside).unwrap();
+    assert!(ended.unwrap_err().to_string().contains("was removed or replaced"));
+}
+
 #[tokio::test]
 async fn a_noop_and_a_script_run_and_are_reported() {
     let (_dir, server, agent, mut talk) = world().await;

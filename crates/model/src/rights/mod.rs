@@ -29,6 +29,23 @@ impl Place {
         below && self.labels.iter().all(|(key, value)| labels.get(key) == Some(value))
     }
 
+    /// What lies in both; none if nothing can.
+    pub fn and(&self, other: &Place) -> Option<Place> {
+        let folder = match (&self.folder, &other.folder) {
+            (folder, None) | (None, folder) => folder.clone(),
+            (Some(a), Some(b)) if lies_in(a, b) => Some(a.clone()),
+            (Some(a), Some(b)) if lies_in(b, a) => Some(b.clone()),
+            (Some(_), Some(_)) => return None,
+        };
+        let mut labels = self.labels.clone();
+        for (key, value) in &other.labels {
+            if labels.insert(key.clone(), value.clone()).is_some_and(|had| had != *value) {
+                return None;
+            }
+        }
+        Some(Place { folder, labels })
+    }
+
     /// Whatever the other covers, this one does too.
     fn contains(&self, other: &Place) -> bool {
         let folder = match (&self.folder, &other.folder) {
@@ -145,5 +162,30 @@ impl Rights {
             return TenantId::DEFAULT;
         }
         self.held.iter().filter_map(|held| held.tenant).min().unwrap_or(TenantId::DEFAULT)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn two_places_have_in_common_what_lies_in_both() {
+        let place = |folder: &str, label: &str| Place {
+            folder: (!folder.is_empty()).then(|| folder.to_owned()),
+            labels: label.split_once('=').map(|(key, value)| (key.to_owned(), value.to_owned())).into_iter().collect(),
+        };
+        let everywhere = place("", "");
+        for (a, b, both) in [
+            (place("etl", ""), everywhere.clone(), Some(place("etl", ""))),
+            (everywhere.clone(), place("etl", "team=x"), Some(place("etl", "team=x"))),
+            (place("etl", ""), place("etl/night", ""), Some(place("etl/night", ""))),
+            (place("etl/night", "team=x"), place("etl", "team=x"), Some(place("etl/night", "team=x"))),
+            (place("etl", ""), place("etl-2", ""), None),
+            (place("etl", "team=x"), place("etl", "team=y"), None),
+        ] {
+            assert_eq!(a.and(&b), both);
+            assert_eq!(b.and(&a), both);
+        }
     }
 }

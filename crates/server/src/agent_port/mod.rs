@@ -2,6 +2,7 @@
 //! shows. What is said there is of no concern here.
 
 mod certificate;
+mod incoming;
 
 use std::net::SocketAddr;
 use std::path::Path;
@@ -11,6 +12,7 @@ use tonic::transport::{Identity, ServerTlsConfig};
 
 pub(crate) use certificate::Credentials;
 pub use certificate::{BadCertificate, OwnCertificate};
+pub(crate) use incoming::{ASK_EVERY, incoming};
 
 use crate::access::AccessHandle;
 use crate::app::ServerError;

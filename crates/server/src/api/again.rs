@@ -14,7 +14,7 @@ use tokio::sync::Mutex;
 use wire::{Code, Problem};
 
 use super::endpoint::Endpoint;
-use super::take;
+use super::{guard, take};
 use crate::ops::{Desk, Refused};
 
 const REMEMBER: Duration = Duration::from_secs(600);
@@ -44,30 +44,31 @@ impl Repeats {
 pub(super) async fn answer_once<E: Endpoint>(desk: Desk, request: Request, next: Next) -> Response {
     match take::key(request.headers()) {
         Ok(Some(key)) if E::REMEMBERED => {
-            with_key(&desk, &key, E::BODY_MAX, request, next).await.unwrap_or_else(IntoResponse::into_response)
+            with_key::<E>(&desk, &key, request, next).await.unwrap_or_else(IntoResponse::into_response)
         }
         Ok(_) => next.run(request).await,
         Err(refused) => refused.into_response(),
     }
 }
 
-async fn with_key(desk: &Desk, key: &str, body_max: usize, request: Request, next: Next) -> Result<Response, Refused> {
+async fn with_key<E: Endpoint>(desk: &Desk, key: &str, request: Request, next: Next) -> Result<Response, Refused> {
     let (parts, body) = request.into_parts();
     let too_large =
-        |_| Refused::from(Problem::new(Code::TooLarge, format!("the body is larger than {body_max} bytes")));
-    let body = to_bytes(body, body_max).await.map_err(too_large)?;
-    // One person's key must not show another person's answer.
-    let shown = [header::AUTHORIZATION, header::COOKIE].map(|name| parts.headers.get(name).cloned());
-    let shown = shown.iter().flatten().map(HeaderValue::as_bytes);
+        |_| Refused::from(Problem::new(Code::TooLarge, format!("the body is larger than {} bytes", E::BODY_MAX)));
+    let body = to_bytes(body, E::BODY_MAX).await.map_err(too_large)?;
+    // One person's key must not show another person's answer, nor that of another tenant.
+    let shown = [header::AUTHORIZATION, header::COOKIE, guard::TENANT].map(|name| parts.headers.get(name));
+    let shown = shown.map(|value| value.map_or(&b""[..], HeaderValue::as_bytes)).into_iter();
     let name = digest(shown.chain([parts.method.as_str().as_bytes(), parts.uri.path().as_bytes(), key.as_bytes()]));
-    let asked = digest([&body[..]]);
+    let asked = digest([parts.uri.query().unwrap_or_default().as_bytes(), &body]);
 
     let slot = desk.repeats.slots.get_with(name, Arc::default);
     // A repeat that overtakes the first request waits for its answer.
     let mut slot = slot.lock().await;
     if let Some(told) = &*slot {
+        guard::still_may::<E>(&parts, desk).await?;
         if told.request != asked {
-            let detail = "this Idempotency-Key came with another body a moment ago";
+            let detail = "this Idempotency-Key came with another body or other parameters a moment ago";
             return Err(Problem::new(Code::KeyReused, detail).into());
         }
         return Ok(told.again());

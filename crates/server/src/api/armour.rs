@@ -22,9 +22,9 @@ const TLS_ONLY: &str = "max-age=31536000";
 
 /// Where the request comes from, for everybody who asks about it later.
 pub(super) async fn see_the_way(State(desk): State<Desk>, mut request: Request, next: Next) -> Response {
-    let peer = request.extensions().get::<ConnectInfo<SocketAddr>>().map(|ConnectInfo(peer)| peer.ip());
+    let peer = request.extensions().get::<ConnectInfo<SocketAddr>>().map(|ConnectInfo(peer)| *peer);
     // What another server passed on has no address of its own here; nothing that needs one is passed on.
-    let peer = peer.unwrap_or_else(|| [0, 0, 0, 0].into());
+    let peer = peer.unwrap_or_else(|| ([0, 0, 0, 0], 0).into());
     let mut way = visitor::way(peer, request.headers(), &desk.config.trusted_proxies);
     way.secure |= desk.config.public_url.as_deref().is_some_and(|url| url.starts_with("https://"));
     request.extensions_mut().insert(way);

@@ -160,10 +160,11 @@ endpoints! {
 
     TenantList TENANT_LIST { => |s| s.says("Tenants, by name").page::<TenantView>() }
     TenantCreate TENANT_CREATE { AT = At::First; => |s| s.says("Make a tenant").body::<TenantBody>().created::<TenantView>()
-        .may(&[Code::BadName, Code::BadPolicy, Code::TenantNameTaken]) }
+        .may(&[Code::BadName, Code::BadPolicy, Code::TenantNameTaken]).may(&[Code::NotClustered, Code::NoSuchServer, Code::NoShardsLeft]) }
     TenantShow TENANT_SHOW { => |s| s.says("One tenant, and what it has of what it may have").json::<TenantView>().may(&[Code::NoSuchTenant]) }
     TenantSet TENANT_SET { AT = At::First; => |s| s.says("Change a tenant; what is left out stays").body::<TenantChangeBody>()
-        .json::<TenantView>().may(&[Code::NoSuchTenant, Code::BadName, Code::BadPolicy, Code::TenantNameTaken, Code::TenantClosing]) }
+        .json::<TenantView>().may(&[Code::NoSuchTenant, Code::BadName, Code::BadPolicy, Code::TenantNameTaken, Code::TenantClosing])
+        .may(&[Code::NotClustered, Code::NoSuchServer, Code::HasJobs, Code::NoShardsLeft]) }
     TenantExport TENANT_EXPORT { PATIENCE = 600; => |s| s.says("Everything of a tenant, as JSON lines")
         .file("application/jsonl").may(&[Code::NoSuchTenant]) }
     TenantDelete TENANT_DELETE { AT = At::First; HARMLESS_TWICE = false; => |s| s
@@ -192,6 +193,8 @@ endpoints! {
     Verify VERIFY { PATIENCE = 600; => |s| s.says("Compute every planned time anew and compare it with the ledger")
         .query::<VerifyQuery>().json::<VerifyView>().may(&[Code::NoSuchJob]) }
     Stats STATS { => |s| s.says("How many of everything").query::<StatsQuery>().json::<StatsView>() }
+    Overview OVERVIEW { => |s| s.says("The state of things at a glance").json::<OverviewView>() }
+    Upcoming UPCOMING { => |s| s.says("The jobs with the soonest planned times").query::<UpcomingQuery>().json::<UpcomingView>() }
     Quarantine QUARANTINE { => |s| s.says("Inputs that made deciding fail, and the jobs held for them").page::<QuarantineView>() }
     Harden HARDEN { => |s| s.says("How safe the installation is set up, and what to do about what is not").json::<HardenView>() }
     Backup BACKUP { REMEMBERED = false; PATIENCE = 600; => |s| s.says("A consistent copy of the store, made while it works")
@@ -222,17 +225,19 @@ endpoints! {
         .json::<PersonView>().may(&[Code::NoSuchPerson, Code::MoreThanOwn, Code::LastAdministrator]) }
     PersonEnable PERSON_ENABLE { => |s| s.says("Let them in again").json::<PersonView>().may(&[Code::NoSuchPerson, Code::MoreThanOwn]) }
     PersonUnlock PERSON_UNLOCK { => |s| s.says("Lift the lock that many wrong passwords put on a name")
-        .json::<PersonView>().may(&[Code::NoSuchPerson]) }
+        .json::<PersonView>().may(&[Code::NoSuchPerson, Code::MoreThanOwn, Code::ScopedToken]) }
     PersonPassword PERSON_PASSWORD { => |s| s.says("Set another's password, which they must change; their sessions end")
         .body::<PasswordBody>().nothing()
-        .may(&[Code::NoSuchPerson, Code::MoreThanOwn, Code::WeakPassword, Code::WrongAccountKind]) }
+        .may(&[Code::NoSuchPerson, Code::MoreThanOwn, Code::WeakPassword, Code::WrongAccountKind, Code::OwnPassword]) }
     PersonSessions PERSON_SESSIONS { => |s| s.says("Another's sessions").page::<SessionInfoView>() }
-    PersonSignOut PERSON_SIGN_OUT { => |s| s.says("End all of another's sessions, at once").nothing().may(&[Code::NoSuchPerson]) }
+    PersonSignOut PERSON_SIGN_OUT { => |s| s.says("End all of another's sessions, at once").nothing()
+        .may(&[Code::NoSuchPerson, Code::MoreThanOwn, Code::ScopedToken]) }
     PersonTokens PERSON_TOKENS { => |s| s.says("Another's API tokens that work").page::<TokenView>() }
     PersonTokenCreate PERSON_TOKEN_CREATE { REMEMBERED = false; => |s| s.says("Make an API token of a service account")
         .body::<TokenBody>().created::<TokenCreatedView>()
         .may(&[Code::NoSuchPerson, Code::WrongAccountKind, Code::MoreThanOwn, Code::BadLength, Code::BadName, Code::BadPermission, Code::ScopedToken]) }
-    PersonTokenRevoke PERSON_TOKEN_REVOKE { => |s| s.says("Another's token works no more, at once").nothing().may(&[Code::NoSuchToken]) }
+    PersonTokenRevoke PERSON_TOKEN_REVOKE { => |s| s.says("Another's token works no more, at once").nothing()
+        .may(&[Code::NoSuchToken, Code::MoreThanOwn, Code::ScopedToken]) }
     GroupList GROUP_LIST { => |s| s.says("Groups and who is in them").page::<GroupView>() }
     GroupCreate GROUP_CREATE { => |s| s.says("Make a group").body::<GroupBody>().created::<GroupView>().may(&[Code::BadName, Code::NameInUse]) }
     GroupDelete GROUP_DELETE { => |s| s.says("Delete a group with what was granted to it")
@@ -244,7 +249,8 @@ endpoints! {
     RoleList ROLE_LIST { => |s| s.says("Roles and what they permit").page::<RoleView>() }
     RolePut ROLE_PUT { => |s| s.says("Name a set of permissions, or change one").body::<RoleBody>().json::<RoleView>()
         .may(&[Code::BadName, Code::NameInUse, Code::BadPermission, Code::MoreThanOwn]) }
-    RoleDelete ROLE_DELETE { => |s| s.says("Delete a role that nobody has").nothing().may(&[Code::NoSuchRole, Code::RoleInUse]) }
+    RoleDelete ROLE_DELETE { => |s| s.says("Delete a role that nobody has").nothing()
+        .may(&[Code::NoSuchRole, Code::RoleInUse, Code::MoreThanOwn]) }
     GrantList GRANT_LIST { => |s| s.says("Who has which role in the tenant").page::<GrantView>() }
     GrantCreate GRANT_CREATE { => |s| s.says("Give a role to a person or a group").body::<GrantBody>().created::<GrantView>()
         .may(&[Code::NoSuchPerson, Code::NoSuchGroup, Code::NoSuchRole, Code::MoreThanOwn]) }

@@ -43,6 +43,10 @@ pub(super) async fn forward<E: Endpoint>(desk: Desk, request: Request, next: Nex
     if passed_on {
         return not_here();
     }
+    if !guard::counts_here::<E>(&parts) {
+        // Refused here: the owner would have to take our word for it.
+        return next.run(Request::from_parts(parts, body)).await;
+    }
     let body = match to_bytes(body, E::BODY_MAX).await {
         Ok(body) => body,
         Err(_) => {
@@ -82,6 +86,11 @@ async fn pass_on<E: Endpoint>(
     loop {
         if desk.shards.handle(shard).is_some() {
             return None;
+        }
+        if let Some(why) = peers.unserved(shard) {
+            // What is only read can be read here, and says it where it matters.
+            let refused = || Refused::from(Problem::new(Code::Unserved, why)).into_response();
+            return (parts.method != Method::GET).then(refused);
         }
         if let Some(owner) = peers.owner(shard) {
             let sent = peers.pass_on(&owner, parts.method.clone(), path, parts.headers.clone(), body.clone());

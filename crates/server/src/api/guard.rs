@@ -4,9 +4,8 @@
 use std::marker::PhantomData;
 
 use axum::extract::FromRequestParts;
-use axum::http::HeaderMap;
-use axum::http::header;
 use axum::http::request::Parts;
+use axum::http::{HeaderMap, HeaderName, header};
 use model::rights::{Action, Held, Kind, Permissions, Place, Reach};
 use model::{Actor, TenantId};
 use store::access::SecretHash;
@@ -23,7 +22,7 @@ use crate::secret;
 use crate::visitor::Way;
 
 /// Names the tenant a request is about.
-pub(super) const TENANT: &str = "duly-tenant";
+pub(super) const TENANT: HeaderName = HeaderName::from_static("duly-tenant");
 
 /// Somebody who may ask for `E`.
 pub(super) struct Caller<E> {
@@ -81,21 +80,42 @@ impl<E: Endpoint> FromRequestParts<Desk> for Caller<E> {
         if E::ROUTE.permission == Permission::Public {
             return Ok(Caller { who: None, key: None, sight: nothing(TenantId::DEFAULT), endpoint: PhantomData });
         }
-        let (who, key) = recognise(parts, desk).await?;
-        // Named before anything is refused.
-        audit::known_as(&who.name, &who.by.to_string());
-        let tenant = tenant(&who, parts, desk)?;
-        audit::of_tenant(Some(tenant).filter(|_| !is_of_installation(E::ROUTE.permission)));
-        let sight = permit(&who, E::ROUTE.permission, tenant)?;
+        let (who, key, sight) = admit::<E>(parts, desk).await?;
         audit::begin(&desk.audit).await?;
         Ok(Caller { who: Some(who), key: Some(key), sight, endpoint: PhantomData })
     }
+}
+
+/// Who asks for `E`, and what they may do by it.
+async fn admit<E: Endpoint>(parts: &Parts, desk: &Desk) -> Result<(Principal, SecretHash, Sight), Refused> {
+    let (who, key) = recognise(parts, desk).await?;
+    // Named before anything is refused.
+    audit::known_as(&who.name, &who.by.to_string());
+    let tenant = tenant(&who, parts, desk)?;
+    audit::of_tenant(Some(tenant).filter(|_| !is_of_installation(E::ROUTE.permission)));
+    let sight = permit(&who, E::ROUTE.permission, tenant)?;
+    Ok((who, key, sight))
+}
+
+/// Whether `E` would be done for them now: what was answered before is not told again to whom it would not be.
+pub(super) async fn still_may<E: Endpoint>(parts: &Parts, desk: &Desk) -> Result<(), Refused> {
+    admit::<E>(parts, desk).await.map(drop)
 }
 
 /// What the caller of `E` sees, if they may ask for it.
 pub(super) async fn sight_of<E: Endpoint>(parts: &Parts, desk: &Desk) -> Option<Sight> {
     let (who, _) = recognise(parts, desk).await.ok()?;
     permit(&who, E::ROUTE.permission, tenant(&who, parts, desk).ok()?).ok()
+}
+
+/// Whether what a request shows counts where it came in: a session only by the cookie of its way, and only from our own
+/// pages. Whoever it is passed on to sees another host and another way, and cannot judge that.
+pub(super) fn counts_here<E: Endpoint>(parts: &Parts) -> bool {
+    E::ROUTE.permission == Permission::Public || is_shown_well(parts)
+}
+
+fn is_shown_well(parts: &Parts) -> bool {
+    shown(parts).is_some_and(|(_, by_cookie)| !by_cookie || armour::is_our_own(parts))
 }
 
 /// For what is not an operation of the API: `/metrics`.
@@ -149,7 +169,8 @@ fn own_password_first(who: &Principal, permission: Permission) -> Result<(), Ref
 
 async fn recognise(parts: &Parts, desk: &Desk) -> Result<(Principal, SecretHash), Refused> {
     let (shown, by_cookie) = shown(parts).ok_or_else(|| not_signed_in("no token was sent"))?;
-    if by_cookie && !armour::is_our_own(parts) {
+    let passed_on = parts.extensions.get::<PassedOn>().is_some();
+    if by_cookie && !passed_on && !armour::is_our_own(parts) {
         return Err(Problem::new(Code::NotPermitted, "a session works only from this server's own pages").into());
     }
     let now = desk.clock.now();
@@ -173,7 +194,7 @@ fn shown(parts: &Parts) -> Option<(String, bool)> {
     }
     let read = |secure| cookie::read(headers, cookie::SESSION, secure).map(|value| (value.to_owned(), true));
     match parts.extensions.get::<Way>() {
-        // The server that took the request has seen to it which of them counts.
+        // The server that took the request has seen to it that one of them counts there.
         _ if parts.extensions.get::<PassedOn>().is_some() => read(true).or_else(|| read(false)),
         Some(way) => read(way.secure),
         None => None,
@@ -198,7 +219,8 @@ mod tests {
     fn a_token_is_found_in_header_or_cookie() {
         let shown_by = |headers: &[(&str, &str)]| {
             let mut parts = parts(Method::GET, headers);
-            parts.extensions.insert(Way { address: [127, 0, 0, 1].into(), secure: false });
+            let peer = std::net::SocketAddr::from(([127, 0, 0, 1], 1));
+            parts.extensions.insert(Way { from: peer.into(), secure: false });
             shown(&parts)
         };
         assert_eq!(shown_by(&[("authorization", "Bearer abc")]), Some(("abc".into(), false)));
@@ -206,5 +228,20 @@ mod tests {
         assert_eq!(shown_by(&[("cookie", "a=b; duly_session=xyz")]), Some(("xyz".into(), true)));
         assert_eq!(shown_by(&[("authorization", "Basic abc"), ("cookie", "duly_session=xyz")]), None);
         assert_eq!(shown_by(&[]), None);
+    }
+
+    #[test]
+    fn only_what_counts_where_it_came_in_is_passed_on() {
+        let well = |secure: bool, headers: &[(&str, &str)]| {
+            let mut parts = parts(Method::POST, headers);
+            let peer = std::net::SocketAddr::from(([127, 0, 0, 1], 1));
+            parts.extensions.insert(Way { from: peer.into(), secure });
+            is_shown_well(&parts)
+        };
+        let ours = [("host", "duly"), ("origin", "http://duly"), ("cookie", "duly_session=xyz")];
+        assert!(well(false, &ours) && well(false, &[("authorization", "Bearer abc"), ("origin", "http://evil")]));
+        assert!(!well(false, &[("host", "duly"), ("origin", "http://evil"), ("cookie", "duly_session=xyz")]));
+        assert!(!well(true, &ours), "a neighbour could have set this one");
+        assert!(!well(false, &[]));
     }
 }

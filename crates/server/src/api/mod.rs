@@ -4,6 +4,7 @@
 mod again;
 mod armour;
 mod connections;
+mod console;
 mod cookie;
 mod doors;
 mod elsewhere;
@@ -13,6 +14,7 @@ mod guard;
 mod openapi;
 mod pages;
 mod record;
+mod room;
 mod router;
 mod speak;
 mod sse;
@@ -32,7 +34,7 @@ pub use openapi::openapi_json;
 
 /// Serves until the server is told to stop: people and programs, and other servers.
 pub(crate) async fn serve(app: Arc<App>, listener: TcpListener, port: Option<Port>) {
-    let stop = app.stop.clone();
+    let (stop, proxies) = (app.stop.clone(), app.config.trusted_proxies.clone());
     let desk = Desk::new(app);
     if let Some(port) = port {
         let routes = crate::peers::routes(desk.clone(), router::build(desk.clone()));
@@ -45,7 +47,7 @@ pub(crate) async fn serve(app: Arc<App>, listener: TcpListener, port: Option<Por
         });
     }
     let gauges = tokio::spawn(crate::metrics::follow(desk.clone()));
-    connections::serve(listener, router::build(desk), stop).await;
+    connections::serve(listener, router::build(desk), &proxies, stop).await;
     gauges.abort();
     // Whoever waits for us may take the directory over at once: nothing of ours holds on to it.
     let _ = gauges.await;

@@ -2,6 +2,7 @@
 //! types, refusals from the catalogue of errors.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::LazyLock;
 
 use serde_json::{Map, Value, json};
 use utoipa::openapi::path::ParameterIn;
@@ -12,11 +13,14 @@ use wire::{Code, Problem};
 
 use super::endpoint;
 
-/// The whole document, as it is committed and served.
-pub fn openapi_json() -> String {
-    let mut text = serde_json::to_string_pretty(&document()).expect("the document is plain data");
-    text.push('\n');
-    text
+/// The whole document, as it is committed and served. Made once: it is a lot of work, and anybody may ask for it.
+pub fn openapi_json() -> &'static str {
+    static TEXT: LazyLock<String> = LazyLock::new(|| {
+        let mut text = serde_json::to_string_pretty(&document()).expect("the document is plain data");
+        text.push('\n');
+        text
+    });
+    &TEXT
 }
 
 /// One operation, filled in by its endpoint.
@@ -296,6 +300,6 @@ mod tests {
     #[test]
     fn the_committed_document_is_current() {
         // UPDATE_EXPECT=1 writes it anew.
-        expect_test::expect_file!["../../../../openapi/openapi.json"].assert_eq(&openapi_json());
+        expect_test::expect_file!["../../../../openapi/openapi.json"].assert_eq(openapi_json());
     }
 }

@@ -1,10 +1,10 @@
-//! The few pages a browser may meet until the console is there, and what a metrics scraper reads.
+//! The few pages a browser meets where the console was not built in, and what a metrics scraper reads.
 
 use axum::extract::{Request, State};
 use axum::http::header;
-use axum::response::{Html, IntoResponse, Response};
+use axum::response::{Html, IntoResponse, Redirect, Response};
 
-use super::{guard, record};
+use super::{console, guard, record};
 use crate::ops::{Desk, Refused};
 
 const STYLE: &str = "body{font:16px/1.6 system-ui,sans-serif;max-width:42rem;margin:3rem auto;padding:0 1rem}\
@@ -20,6 +20,9 @@ pub(super) async fn setup_script() -> Response {
 }
 
 pub(super) async fn root(State(desk): State<Desk>) -> Response {
+    if console::is_there() {
+        return Redirect::to("/ui").into_response();
+    }
     let next = if desk.setup.is_done() {
         "<p>Use the command line (<code>duly --help</code>) with <code>DULY_URL</code> and <code>DULY_TOKEN</code>, or the \
          API below <code>/api/v1</code>.</p>"
@@ -32,28 +35,30 @@ pub(super) async fn root(State(desk): State<Desk>) -> Response {
     page(&format!("<h1>Duly {}</h1>{next}{links}", env!("CARGO_PKG_VERSION")))
 }
 
-pub(super) async fn console() -> Response {
-    page(
-        "<h1>Duly</h1><p>The web console comes with a later release. Until then the command line does everything:</p>\
-         <pre>export DULY_URL=http://127.0.0.1:7070 DULY_TOKEN=…\n\
-         duly job list\nduly instance list\nduly log -f INSTANCE\nduly why INSTANCE</pre>\
-         <p>Programs use the API: its <a href=\"/api/v1/openapi.json\">description</a> lists every operation, and \
-         <code>GET /api/v1/events</code> pushes what happens.</p>",
-    )
+/// Set-up works without the console, too; everything else says how to get it.
+pub(super) fn without_console(desk: &Desk, is_setup: bool) -> Response {
+    match (is_setup, desk.setup.is_done()) {
+        (true, true) => page("<h1>Duly</h1><p>This server is set up already.</p><p><a href=\"/\">Start page</a></p>"),
+        (true, false) => page(SETUP),
+        (false, _) => page(NO_CONSOLE),
+    }
 }
 
-pub(super) async fn setup(State(desk): State<Desk>) -> Response {
-    if desk.setup.is_done() {
-        return page("<h1>Duly</h1><p>This server is set up already.</p><p><a href=\"/\">Start page</a></p>");
-    }
-    page(concat!(
-        "<h1>Set up Duly</h1><p>Choose the name and password of the first administrator.</p>",
-        "<form id=f><label>Name<input name=admin value=admin required maxlength=64 autocomplete=username></label>",
-        "<label>Password (at least 10 characters)<input name=password type=password required minlength=10 ",
-        "autocomplete=new-password></label><button>Set up</button></form><div id=told></div>",
-        "<script src=\"/ui/setup.js\"></script>"
-    ))
-}
+const NO_CONSOLE: &str = "<h1>Duly</h1><p>This program was built without the web console. To have it, run \
+     <code>make console</code> in the checkout (it needs Node 20 or newer), build again and restart; <code>make run</code> \
+     does all of it. The command line does everything, too:</p>\
+     <pre>export DULY_URL=http://127.0.0.1:7070 DULY_TOKEN=…\n\
+     duly job list\nduly instance list\nduly log -f INSTANCE\nduly why INSTANCE</pre>\
+     <p>Programs use the API: its <a href=\"/api/v1/openapi.json\">description</a> lists every operation, and \
+     <code>GET /api/v1/events</code> pushes what happens.</p>";
+
+const SETUP: &str = concat!(
+    "<h1>Set up Duly</h1><p>Choose the name and password of the first administrator.</p>",
+    "<form id=f><label>Name<input name=admin value=admin required maxlength=64 autocomplete=username></label>",
+    "<label>Password (at least 10 characters)<input name=password type=password required minlength=10 ",
+    "autocomplete=new-password></label><button>Set up</button></form><div id=told></div>",
+    "<script src=\"/ui/setup.js\"></script>"
+);
 
 pub(super) async fn metrics(State(desk): State<Desk>, request: Request) -> Result<Response, Refused> {
     let parts = request.into_parts().0;
@@ -72,4 +77,15 @@ fn page(body: &str) -> Response {
          <link rel=stylesheet href=\"/ui/duly.css\"><title>Duly</title>{body}"
     );
     Html(html).into_response()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn without_the_console_it_is_said_how_to_have_it() {
+        assert!(NO_CONSOLE.contains("make console") && NO_CONSOLE.contains("duly job list"));
+        assert!(SETUP.contains("/ui/setup.js") && !SETUP.contains("<script>"));
+    }
 }

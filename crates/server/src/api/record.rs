@@ -2,8 +2,6 @@
 //! refused. A route that nobody thought about is recorded with the values of its address; what else may be told, its
 //! operation says by `audit`. Bodies are never looked at.
 
-use std::net::SocketAddr;
-
 use axum::extract::{FromRequestParts, RawPathParams, Request};
 use axum::http::request::Parts;
 use axum::http::{HeaderMap, StatusCode};
@@ -20,6 +18,7 @@ use super::endpoint::{Endpoint, Kept};
 use super::speak::REQUEST_ID;
 use crate::audit::{Finished, Note};
 use crate::ops::{Desk, Refused};
+use crate::visitor::Origin;
 
 pub(super) async fn record<E: Endpoint>(desk: Desk, request: Request, next: Next) -> Response {
     let (mut parts, body) = request.into_parts();
@@ -36,7 +35,7 @@ pub(super) async fn record<E: Endpoint>(desk: Desk, request: Request, next: Next
     {
         return refused.into_response();
     }
-    let from = entry.from.as_deref().and_then(|from| from.parse::<SocketAddr>().ok()).map(|from| from.ip());
+    let from = entry.from.as_deref().and_then(|from| from.parse::<Origin>().ok()).map(|from| from.address);
     // Whoever need not be known must not make us write before they are looked at.
     let announced = E::CHANGES && E::KEPT == Kept::Surely && E::ROUTE.permission != Permission::Public;
     let note = Note::new(entry, announced);
@@ -61,9 +60,9 @@ pub(super) async fn record<E: Endpoint>(desk: Desk, request: Request, next: Next
 pub(super) fn refused_look(desk: &Desk, operation: &str, headers: &HeaderMap, refused: &Refused) {
     if matches!(refused.0.status, 401 | 403) {
         let from = headers.get(CALLER).and_then(|from| from.to_str().ok()).map(String::from);
-        let address = from.as_deref().and_then(|from| from.parse::<SocketAddr>().ok());
+        let address = from.as_deref().and_then(|from| from.parse::<Origin>().ok()).map(|from| from.address);
         let entry = AuditEntry { from, ..AuditEntry::new(desk.clock.now().into(), operation, &refused.0.code) };
-        desk.audit.refused(entry, address.map(|address| address.ip()));
+        desk.audit.refused(entry, address);
     }
 }
 

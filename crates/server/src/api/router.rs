@@ -13,7 +13,7 @@ use wire::routes::{Method, PREFIX};
 
 use super::endpoint::*;
 use super::guard::Caller;
-use super::{again, armour, doors, forward, pages, record, speak};
+use super::{again, armour, console, doors, forward, pages, record, speak};
 use crate::ops::Desk;
 
 /// Arguments of a handler that begin with the caller of `E`.
@@ -77,8 +77,9 @@ pub(super) fn build(desk: Desk) -> Router {
     let small = DefaultPredicate::new().and(NotForContentType::const_new("application/vnd.sqlite3"));
     router
         .route("/", get(pages::root))
-        .route("/ui", get(pages::console))
-        .route("/ui/setup", get(pages::setup))
+        .route("/ui", get(console::page))
+        .route("/ui/", get(console::page))
+        .route("/ui/{*path}", get(console::at))
         .route("/ui/setup.js", get(pages::setup_script))
         .route("/ui/duly.css", get(pages::style))
         .route("/auth/oidc/start", get(doors::oidc::start))
@@ -215,6 +216,8 @@ fn installation(mounts: Mounts) -> Mounts {
         .at(ServerForget, cluster::forget)
         .at(Verify, system::verify)
         .at(Stats, system::stats)
+        .at(Overview, system::overview)
+        .at(Upcoming, system::upcoming)
         .at(Quarantine, system::quarantine)
         .at(Harden, system::harden)
         .at(Backup, system::backup)
@@ -233,4 +236,77 @@ fn installation(mounts: Mounts) -> Mounts {
         .at(XxlTokenList, access::xxl_tokens)
         .at(XxlTokenCreate, access::create_xxl_token)
         .at(XxlTokenRevoke, access::revoke_xxl_token)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::marker::PhantomData;
+
+    use super::*;
+
+    /// A handler, and where it is to be mounted. Whether that compiles is asked by two traits: the one of `&Asked` is
+    /// looked at first, and holds only where `Mounts::at` would take it.
+    struct Asked<E, H, T>(PhantomData<(E, H, T)>);
+
+    trait Fits {
+        fn fits(&self) -> bool;
+    }
+
+    impl<E: Endpoint, H: Handler<T, Desk>, T: Guarded<E> + 'static> Fits for &Asked<E, H, T> {
+        fn fits(&self) -> bool {
+            true
+        }
+    }
+
+    trait FitsNot {
+        fn fits(&self) -> bool;
+    }
+
+    impl<E, H, T> FitsNot for Asked<E, H, T> {
+        fn fits(&self) -> bool {
+            false
+        }
+    }
+
+    fn at<E: Endpoint, H: Handler<T, Desk>, T>(_: E, _: H) -> Asked<E, H, T> {
+        Asked(PhantomData)
+    }
+
+    async fn asks_first(_: Caller<JobDelete>, _: State<Desk>) {}
+    async fn asks_second(_: State<Desk>, _: Caller<JobDelete>) {}
+    async fn asks_nobody(_: State<Desk>) {}
+
+    #[test]
+    #[allow(clippy::needless_borrow)]
+    fn a_handler_fits_only_where_it_first_asks_for_the_very_permission_of_its_route() {
+        assert!((&&at(JobDelete, asks_first)).fits());
+        assert!((&&at(JobDelete, doors::jobs::delete)).fits());
+        assert!(!(&&at(JobList, asks_first)).fits(), "the permission of another route");
+        assert!(!(&&at(JobDelete, doors::jobs::list)).fits(), "the permission of another route");
+        assert!(!(&&at(JobDelete, asks_second)).fits(), "something comes before it");
+        assert!(!(&&at(JobDelete, asks_nobody)).fits(), "none");
+    }
+
+    /// Beside the API: pages, and doors that look after themselves. Whatever else is mounted goes through `Mounts`.
+    const WITHOUT_A_CALLER: [&str; 9] = [
+        "/",
+        "/ui",
+        "/ui/",
+        "/ui/{*path}",
+        "/ui/setup.js",
+        "/ui/duly.css",
+        "/auth/oidc/start",
+        "/auth/oidc/callback",
+        "/metrics",
+    ];
+
+    #[test]
+    fn only_pages_are_mounted_without_a_permission() {
+        let (code, _) = include_str!("router.rs").split_once("#[cfg(test)]").expect("this is a test");
+        let mounted: Vec<&str> = code.split(".route(\"").skip(1).filter_map(|rest| rest.split('"').next()).collect();
+        assert_eq!(mounted, WITHOUT_A_CALLER);
+        let other_ways = [".route(", ".route_service(", ".nest", ".merge(", ".fallback("];
+        let counts = other_ways.map(|way| code.matches(way).count());
+        assert_eq!(counts, [WITHOUT_A_CALLER.len() + 1, 0, 0, 0, 1], "one more is that of `Mounts`, {other_ways:?}");
+    }
 }

@@ -1,11 +1,10 @@
 //! How the door answers: every refusal as a problem document, every answer with its request id, every request counted.
 
 use std::any::Any;
-use std::net::SocketAddr;
 use std::time::{Duration, Instant};
 
 use axum::body::Body;
-use axum::extract::{ConnectInfo, MatchedPath, Request, State};
+use axum::extract::{MatchedPath, Request, State};
 use axum::http::{HeaderName, HeaderValue, Method, StatusCode, Uri, header};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
@@ -14,6 +13,7 @@ use wire::{Code, Problem};
 
 use super::PassedOn;
 use crate::ops::{Desk, Refused};
+use crate::visitor::Way;
 
 pub(super) const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
 
@@ -67,7 +67,7 @@ fn name_caller(request: &mut Request) {
     if request.extensions().get::<PassedOn>().is_some() {
         return;
     }
-    let from = request.extensions().get::<ConnectInfo<SocketAddr>>().map(|ConnectInfo(from)| from.to_string());
+    let from = request.extensions().get::<Way>().map(|way| way.from.to_string());
     let headers = request.headers_mut();
     headers.remove(CALLER);
     headers.remove(RECORDED);

@@ -7,6 +7,7 @@ use model::TenantId;
 use parking_lot::Mutex;
 use serde_json::json;
 use store::audit::DONE;
+use wire::Code;
 use wire::audit::AuditEntry;
 
 use super::{Audit, Entry, Facts, Ticket};
@@ -56,7 +57,7 @@ impl Note {
         let (ticket, items) = (noted.ticket.take(), std::mem::take(&mut noted.items));
         let about = std::mem::take(&mut noted.about);
         let entry = AuditEntry { outcome: outcome.to_string(), ..noted.entry.clone() };
-        if outcome == DONE && noted.nothing_changed {
+        if noted.nothing_changed && outcome != Code::NotPermitted.as_str() {
             return Finished { entries: Vec::new(), ticket, changed: false };
         }
         let changed = outcome == DONE || !items.is_empty();
@@ -114,7 +115,7 @@ pub(crate) fn item(name: &str, facts: Facts) {
     });
 }
 
-/// It went well and left everything as it was: there is nothing to record.
+/// It leaves everything as it is: there is nothing to record, unless somebody may not even look.
 pub(crate) fn nothing_changed() {
     with(|noted| noted.nothing_changed = true);
 }
@@ -180,10 +181,10 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn what_changed_nothing_has_no_entry_unless_it_was_refused() {
+    async fn what_changed_nothing_has_no_entry_unless_it_was_not_permitted() {
         let note = note();
         note.around(async { nothing_changed() }).await;
-        assert!(note.finish("done").entries.is_empty());
-        assert_eq!(note.finish("E0602").entries.len(), 1);
+        assert!(note.finish("done").entries.is_empty() && note.finish("E0203").entries.is_empty());
+        assert_eq!(note.finish(Code::NotPermitted.as_str()).entries.len(), 1);
     }
 }

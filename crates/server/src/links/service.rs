@@ -26,12 +26,13 @@ use crate::doorman::Doorman;
 use crate::egress::Calls;
 use crate::logs::LogStore;
 use crate::shard::Shards;
-use crate::tenants::Tenants;
 
 /// Messages to one agent that may wait for its network before the next is made.
 const DOWN_QUEUE: usize = 64;
 /// What a removed agent is told.
 const REMOVED: &str = "this agent was removed; to come back it must join with a new token";
+/// Between two looks for agents that joined elsewhere.
+const LOOK_EVERY: Duration = Duration::from_secs(1);
 const READ_WITHIN: Duration = Duration::from_secs(5);
 
 #[derive(Clone)]
@@ -52,9 +53,10 @@ pub struct LinkService {
     /// The agents' port speaks TLS.
     pub tls: bool,
     pub calls: Calls,
-    pub tenants: Arc<Tenants>,
     /// Where this server listens.
     pub own: Vec<String>,
+    /// When we last began to look for agents that joined elsewhere.
+    pub looked: Arc<tokio::sync::Mutex<Option<Instant>>>,
 }
 
 /// Whether an agent may take this server for the owner of what it greeted for.
@@ -82,7 +84,7 @@ type Answers<T> = Pin<Box<dyn Stream<Item = Result<T, Status>> + Send>>;
 #[tonic::async_trait]
 impl Link for LinkService {
     async fn join(&self, request: Request<JoinRequest>) -> Result<Response<JoinReply>, Status> {
-        let (from, request) = (request.remote_addr(), request.into_inner());
+        let (from, request) = (request.remote_addr().map(Into::into), request.into_inner());
         // What cannot be recorded is not done.
         self.audit.check().map_err(|refused| Status::unavailable(refused.0.detail.clone()))?;
         let name = request.name.clone();
@@ -159,15 +161,36 @@ impl LinkService {
         if self.doorman.knows_agent(agent, &secret) {
             return Ok(agent);
         }
-        let from = request.remote_addr();
+        let from = request.remote_addr().map(Into::into);
         self.audit.agent_refused("agent_connect", wire::Code::NotSignedIn, &agent.to_string(), from);
         Err(unknown())
     }
 
+    /// Nobody need be known to make us look, so it is done once a second at most, for all who came before it began.
     async fn look_again(&self) -> Result<(), StoreError> {
+        let came = Instant::now();
+        let mut began = self.looked.lock().await;
+        if began.is_some_and(|began| began >= came) {
+            return Ok(());
+        }
+        if let Some(began) = *began {
+            tokio::time::sleep_until((began + LOOK_EVERY).into()).await;
+        }
+        let now = Instant::now();
+        let looked = self.look().await;
+        // Whoever waits behind one that failed looks themselves.
+        *began = looked.is_ok().then_some(now);
+        looked
+    }
+
+    async fn look(&self) -> Result<(), StoreError> {
         let reads = Arc::clone(&self.reads);
         let read = tokio::task::spawn_blocking(move || reads.agents(Instant::now() + READ_WITHIN));
         let agents = read.await.unwrap_or_else(|panic| Err(StoreError::Failed(panic.to_string())))?;
-        self.doorman.refresh(&agents).await
+        for gone in self.doorman.refresh(&agents).await? {
+            self.switchboard.cut(gone);
+            self.shards.tell_all(&engine::Input::AgentRemoved { agent: gone });
+        }
+        Ok(())
     }
 }

@@ -276,10 +276,13 @@ impl Mouth {
             }
         }
         let tasks = self.link.tasks.clone();
-        let read = move || unknown.into_iter().map(|version| (version, tasks.task(version))).collect::<Vec<_>>();
+        let read = move || {
+            let told = |version| tasks.task(version).and_then(|task| Ok((tasks.tenant_name(task.tenant)?, task)));
+            unknown.into_iter().map(|version| (version, told(version))).collect::<Vec<_>>()
+        };
         for (version, task) in tokio::task::spawn_blocking(read).await.expect("a read does not panic") {
-            let task = match task {
-                Ok(task) => task,
+            let (tenant, task) = match task {
+                Ok(told) => told,
                 Err(error) => {
                     tracing::error!(%version, %error, "what a version runs cannot be read");
                     continue;
@@ -292,7 +295,7 @@ impl Mouth {
                 job_name: task.job_name.clone(),
                 body: task.body.clone().into(),
                 pool: task.pool.clone(),
-                tenant: self.link.tenants.get(task.tenant).map(|tenant| tenant.name.clone()).unwrap_or_default(),
+                tenant,
             };
             if !self.say(down::Body::Task(body)).await {
                 return false;

@@ -6,7 +6,9 @@ use std::sync::Arc;
 use engine::Command;
 use model::{Actor, AgentId, AgentRecord, PoolRecord, Serves, Span, TenantId};
 use store::access::JoinToken;
-use wire::api::{AgentView, JoinTokenBody, JoinTokenView, LimitBody, Page, PoolBody, PoolView, SharingBody};
+use wire::api::{
+    AgentView, JoinTokenBody, JoinTokenView, LimitBody, Page, PoolBody, PoolView, ServerStateWord, SharingBody,
+};
 use wire::job::check::pool_name_fault;
 use wire::xxl::Address;
 use wire::{Code, Fault, Problem};
@@ -18,6 +20,10 @@ use crate::secret;
 
 const JOIN_WITHIN: Span = Span::HOUR;
 const JOIN_WITHIN_MAX: Span = Span::DAY;
+/// Pools and labels of one agent, each.
+const OF_EACH_MAX: usize = 64;
+/// Bytes of a label's key or value.
+const LABEL_MAX: usize = 256;
 
 impl Desk {
     pub(crate) fn list_agents(&self, sight: &Sight) -> Page<AgentView> {
@@ -157,17 +163,9 @@ impl Desk {
     }
 
     pub(crate) async fn join_token(&self, tenant: TenantId, body: JoinTokenBody) -> Done<JoinTokenView> {
-        for (n, pool) in body.pools.iter().enumerate() {
-            check_name(pool, &format!("pools[{n}]"))?;
-        }
-        let long = |text: &String| text.is_empty() || text.len() > 256;
-        if body.pools.len() > 64
-            || body.labels.len() > 64
-            || body.labels.iter().any(|(key, value)| long(key) || value.len() > 256)
-        {
-            return Err(Fault::new(Code::BadName, "labels", "at most 64 pools and labels of at most 256 characters")
-                .alone()
-                .into());
+        let labels = body.labels.iter().map(|(key, value)| (key.as_str(), value.as_str()));
+        if let Some((path, wrong)) = membership_fault(&body.pools, labels) {
+            return Err(Fault::new(Code::BadName, path, wrong).alone().into());
         }
         let within = body.expires_in.map_or(JOIN_WITHIN, |length| length.0);
         if within <= Span::ZERO || within > JOIN_WITHIN_MAX {
@@ -189,7 +187,16 @@ impl Desk {
         audit::after(told.put("expires_at", token.expires_at));
         let expires_at = token.expires_at.into();
         self.access.run(move |access| access.put_join_token(&token)).await?;
-        Ok(JoinTokenView { token: self.doorman.join_text(&text), expires_at })
+        let servers = self.agents_dial().await;
+        Ok(JoinTokenView { token: self.doorman.join_text(&text), expires_at, servers })
+    }
+
+    /// Every server that is alive, or this one where it is alone or has not looked yet.
+    async fn agents_dial(&self) -> Vec<String> {
+        let known = self.cluster().await.map(|cluster| cluster.servers).unwrap_or_default();
+        let alive = known.into_iter().filter(|server| matches!(server.state, ServerStateWord::Alive));
+        let alive: Vec<String> = alive.map(|server| server.agents).collect();
+        if alive.is_empty() { vec![self.app.agents_at.clone()] } else { alive }
     }
 
     /// Pools that have agents or a limit: there is nothing else to a pool.
@@ -305,6 +312,23 @@ fn check_addresses(addresses: &[String]) -> Done<()> {
         }
     }
     Ok(())
+}
+
+/// What pools and labels of an agent must not be, and which: whether its token says so or the agent itself.
+pub(crate) fn membership_fault<'a>(
+    pools: &[String],
+    labels: impl ExactSizeIterator<Item = (&'a str, &'a str)>,
+) -> Option<(String, String)> {
+    for (n, pool) in pools.iter().enumerate() {
+        if let Some(wrong) = pool_name_fault(pool) {
+            return Some((format!("pools[{n}]"), format!("the name {wrong}")));
+        }
+    }
+    let count = labels.len();
+    let mut labels = labels;
+    let odd = |(key, value): (&str, &str)| key.is_empty() || key.len() > LABEL_MAX || value.len() > LABEL_MAX;
+    (pools.len() > OF_EACH_MAX || count > OF_EACH_MAX || labels.any(odd))
+        .then(|| ("labels".into(), "at most 64 pools and labels of at most 256 characters".into()))
 }
 
 pub(super) fn check_name(name: &str, path: &str) -> Done<()> {

@@ -11,7 +11,7 @@ use wire::api::{Action, ApplyBody, PlanItem, PlanView};
 use wire::{Code, Fault, JobBody, Problem};
 
 use super::plan::{self, Plan, Wish};
-use super::{Desk, Done, Hand, Refused, Sight, chain};
+use super::{Desk, Done, Hand, Refused, Sight, chain, jobs};
 use crate::audit::{self, Facts};
 
 /// So many jobs are asked for at once: they share commits.
@@ -21,14 +21,17 @@ const JOBS_MAX: usize = 20_000;
 
 impl Desk {
     pub(crate) async fn apply(&self, hand: Hand, body: ApplyBody, by: Actor) -> Done<PlanView> {
+        if body.dry_run {
+            audit::nothing_changed();
+        }
         let (bodies, faults) = body.read(plan::trigger_fault_of);
         if bodies.len() > JOBS_MAX {
             let detail = format!("{} jobs in one call; at most {JOBS_MAX} are taken", bodies.len());
             return Err(Problem::new(Code::TooLarge, detail).into());
         }
         let prune = body.prune.then_some(body.prune_folder);
-        let (now, edits) = (self.clock.now(), hand.edits.clone());
-        let made = self.read(move |reads, by| plan::make(reads, &edits, bodies, faults, prune, now, by)).await?;
+        let (now, by_whom) = (self.clock.now(), hand.clone());
+        let made = self.read(move |reads, by| plan::make(reads, &by_whom, bodies, faults, prune, now, by)).await?;
         let plan = made.map_err(|faults| Problem::of_faults(Code::BadJobs, faults))?;
         let forbidden = hand.faults(&plan);
         if !forbidden.is_empty() {
@@ -36,16 +39,14 @@ impl Desk {
         }
         let more = plan.wishes.iter().filter(|wish| wish.now.is_none()).count();
         self.within_jobs_quota(hand.edits.tenant, more, plan.deletions.len()).await?;
-        let items = self.items(&plan).await?;
-        if body.dry_run {
-            audit::nothing_changed();
-        } else {
+        let items = self.items(&hand.edits, &plan).await?;
+        if !body.dry_run {
             self.carry_out(hand.edits.tenant, plan, by).await?;
         }
         Ok(PlanView { applied: !body.dry_run, items })
     }
 
-    async fn items(&self, plan: &Plan) -> Done<Vec<PlanItem>> {
+    async fn items(&self, edits: &Sight, plan: &Plan) -> Done<Vec<PlanItem>> {
         let mut items: Vec<PlanItem> = plan.wishes.iter().map(|wish| wish.item.clone()).collect();
         // What goes too, or follows another from now on, does not miss it.
         let gone: BTreeSet<&str> = plan.deletions.iter().map(|record| record.name.as_str()).collect();
@@ -53,11 +54,12 @@ impl Desk {
             plan.wishes.iter().map(|wish| (wish.body.job.as_str(), wish.body.follows())).collect();
         for record in &plan.deletions {
             let mut followers = self.followers(record.id).await?;
-            followers.retain(|name| {
-                let still = wished.get(name.as_str()).is_none_or(|follows| follows.contains(&record.name.as_str()));
-                !gone.contains(name.as_str()) && still
+            followers.retain(|job| {
+                let name = job.name.as_str();
+                let still = wished.get(name).is_none_or(|follows| follows.contains(&record.name.as_str()));
+                !gone.contains(name) && still
             });
-            items.push(PlanItem::delete(&record.name, followers));
+            items.push(PlanItem::delete(&record.name, jobs::names_in(edits, followers)));
         }
         Ok(items)
     }

@@ -1,8 +1,9 @@
 //! The servers and what each owns; draining, weighing and forgetting them.
 
+use cluster::{Served, served};
 use model::{ServerId, Timestamp};
-use store::leases::{Picture, ServerRow};
-use wire::api::{ClusterView, OwnedView, ServerStateWord, ServerView};
+use store::leases::{Picture, Reserved, ServerRow};
+use wire::api::{ClusterView, OwnedView, ReservedStateWord, ReservedView, ServerStateWord, ServerView};
 use wire::{Code, Length, Problem};
 
 use super::{Desk, Done, Refused};
@@ -30,6 +31,7 @@ impl Desk {
             lease: Some(Length(cluster.lease())),
             servers,
             shards: shards.collect(),
+            reserved: picture.reserved.iter().map(|reserved| reserved_view(reserved, &picture, cluster)).collect(),
         })
     }
 
@@ -46,7 +48,7 @@ impl Desk {
             }
         });
         let (now, shards) = (self.clock.now().into(), shards.collect());
-        ClusterView { answered_by: None, now, lease: None, servers: Vec::new(), shards }
+        ClusterView { answered_by: None, now, lease: None, servers: Vec::new(), shards, reserved: Vec::new() }
     }
 
     pub(crate) async fn drain_server(&self, id: ServerId, draining: bool) -> Done<ClusterView> {
@@ -113,7 +115,7 @@ impl Desk {
         self.cluster().await
     }
 
-    fn membership(&self) -> Done<&Membership> {
+    pub(super) fn membership(&self) -> Done<&Membership> {
         let alone = || {
             let detail = "this server is alone: its store is a file of its own, which no other server can share";
             Refused::from(Problem::new(Code::NotClustered, detail))
@@ -140,6 +142,19 @@ fn server_view(row: &ServerRow, picture: &Picture, cluster: &Membership) -> Serv
         version: row.version.clone(),
         started_at: row.started_at.into(),
         until: Timestamp::into(row.until),
+    }
+}
+
+fn reserved_view(reserved: &Reserved, picture: &Picture, cluster: &Membership) -> ReservedView {
+    ReservedView {
+        tenant: reserved.tenant.clone(),
+        servers: reserved.servers.clone(),
+        shards: reserved.shards.len() as u32,
+        state: match served(picture, reserved, &cluster.terms) {
+            Served::Yes => ReservedStateWord::Served,
+            Served::Kept => ReservedStateWord::Kept,
+            Served::No => ReservedStateWord::Waiting,
+        },
     }
 }
 

@@ -15,16 +15,25 @@ use super::{Desk, Sight};
 /// Jobs are looked up once per reader, as many as this.
 const JOBS_MAX: usize = 10_000;
 
+/// What one reader is told of.
+#[derive(Clone)]
+pub(crate) struct Ears {
+    pub(crate) instances: Sight,
+    pub(crate) agents: Option<Sight>,
+    /// Also of what belongs to no tenant.
+    pub(crate) installation: bool,
+}
+
 /// Turns commits into events for one reader.
 pub(crate) struct Teller {
     desk: Desk,
-    sight: Sight,
+    ears: Ears,
     jobs: Mutex<BTreeMap<JobId, Option<String>>>,
 }
 
 impl Teller {
-    pub(crate) fn new(desk: Desk, sight: Sight) -> Teller {
-        Teller { desk, sight, jobs: Mutex::default() }
+    pub(crate) fn new(desk: Desk, ears: Ears) -> Teller {
+        Teller { desk, ears, jobs: Mutex::default() }
     }
 
     /// The events of a commit from the change at `position` on.
@@ -44,11 +53,20 @@ impl Teller {
         if let Change::JobPut(record) = change {
             self.jobs.lock().remove(&record.id);
         }
-        let agent = agent_of(change).and_then(|agent| self.desk.anybody(agent));
-        match event.job_id.map(JobId) {
-            Some(job) => event.job = Some(self.job_in_sight(job).await?),
-            None if agent.as_ref().is_some_and(|agent| !self.sight.shows_agent(agent)) => return None,
-            None => {}
+        let about = agent_of(change);
+        let agent = match change {
+            Change::AgentPut(record) => Some(Arc::new((**record).clone())),
+            _ => about.and_then(|agent| self.desk.anybody(agent)),
+        };
+        match (event.job_id.map(JobId), about) {
+            (Some(job), _) => event.job = Some(self.job_in_sight(job).await?),
+            (None, Some(_)) => {
+                let sight = self.ears.agents.as_ref()?;
+                agent.as_ref().filter(|agent| sight.shows_agent(agent))?;
+            }
+            // What the clock does is everybody's; anything else may tell what was in somebody's job.
+            (None, None) if event.kind == EventKind::ClockJumped || self.ears.installation => {}
+            (None, None) => return None,
         }
         event.agent = agent.map(|record| record.name.clone());
         Some(event)
@@ -59,7 +77,7 @@ impl Teller {
             return known.clone();
         }
         let record = self.desk.read(move |reads, by| reads.job_past_or_present(job, by)).await.ok()??;
-        let shown = self.sight.shows_job(&record).then_some(record.name);
+        let shown = self.ears.instances.shows_job(&record).then_some(record.name);
         let mut jobs = self.jobs.lock();
         if jobs.len() >= JOBS_MAX {
             jobs.clear();

@@ -86,38 +86,38 @@ impl Desk {
             return Err(Problem::new(Code::NameInUse, format!("{name} is there from the beginning")).into());
         }
         let permissions = permissions(&body.permissions)?;
-        // It may be granted everywhere already.
-        within(by, [Held { permissions, tenant: None, place: Place::default() }].into_iter())?;
+        self.could_change(by, &name, permissions).await?;
         let (created_at, created_by) = (self.clock.now(), by.name.clone());
         let role = NamedRole { name: name.clone(), permissions, created_at, created_by };
-        self.tell_role(&name).await?;
         self.change_people(PeopleChange::RolePut(role), || no_such_role(&name)).await?;
         audit::after(role_facts(permissions));
         Ok(role_view(&name, false, permissions))
     }
 
-    pub(crate) async fn delete_role(&self, name: &str) -> Done<()> {
+    pub(crate) async fn delete_role(&self, name: &str, by: &Principal) -> Done<()> {
         if !setup::is_name(name) {
             return Err(no_such_role(name));
         }
-        self.tell_role(name).await?;
+        self.could_change(by, name, Permissions::NONE).await?;
         let change = PeopleChange::RoleRemoved { name: name.into() };
         self.change_people(change, || no_such_role(name)).await.map(drop)
     }
 
-    /// The audit keeps what it was.
-    async fn tell_role(&self, name: &str) -> Done<()> {
+    /// What a role has is given and taken by those who have it everywhere, for it may be granted everywhere already. The
+    /// audit keeps what it was.
+    async fn could_change(&self, by: &Principal, name: &str, wanted: Permissions) -> Done<()> {
         let roles = self.access.run(|access| access.roles()).await?;
-        let before = roles.iter().find(|role| role.name == name);
-        before.into_iter().for_each(|role| audit::before(role_facts(role.permissions)));
+        let before = roles.iter().find(|role| role.name == name).map(|role| role.permissions);
+        let permissions = before.unwrap_or(Permissions::NONE).either(wanted);
+        within(by, [Held { permissions, tenant: None, place: Place::default() }].into_iter())?;
+        before.into_iter().for_each(|before| audit::before(role_facts(before)));
         Ok(())
     }
 
     /// What holds in the tenant; what holds everywhere, too, for those who may see that.
     pub(crate) async fn list_grants(&self, tenant: TenantId, by: &Principal) -> Done<Page<GrantView>> {
-        let mut grants = self.access.run(|access| access.grants()).await?;
-        let all = everywhere(by, Action::See);
-        grants.retain(|grant| grant.tenant == Some(tenant) || (grant.tenant.is_none() && all));
+        let everywhere = everywhere(by, Action::See);
+        let grants = self.access.run(move |access| access.grants_in(tenant, everywhere)).await?;
         Ok(Page::whole(grants.into_iter().map(|grant| self.grant_view(grant)).collect()))
     }
 

@@ -6,13 +6,20 @@ use std::time::Instant;
 
 use engine::Command;
 use engine::input::Resolution;
-use model::{Actor, AgentId, Ending, Failure, Instance, InstanceId, JobId, SkipReason, State};
+use model::{Actor, AgentId, Ending, Failure, Instance, InstanceId, JobId, SkipReason, State, VersionId};
+use serde_json::Value;
+use serde_json::value::RawValue;
 use store::read::InstanceFilter;
 use store::{Reads, StoreError};
-use wire::api::{AttemptView, Cursor, InstanceQuery, InstanceView, Page, ResolveBody, ResolveWord, VerdictWord};
+use wire::api::{
+    AttemptView, Cursor, InstanceQuery, InstanceView, Page, PlacingView, ResolveBody, ResolveWord, StateWord,
+    VerdictWord,
+};
+use wire::task::{TaskBody, TaskKind};
 use wire::{Code, Problem};
 
-use super::{Desk, Done, Refused, Sight};
+use super::sight::asked_place;
+use super::{Desk, Done, Refused, Sight, jobs};
 use crate::audit::{self, Facts};
 
 impl Desk {
@@ -24,12 +31,14 @@ impl Desk {
         };
         let filter = InstanceFilter {
             tenant: Some(sight.tenant),
-            within: sight.within(),
+            within: sight.within_also(&asked_place(query.folder.clone(), query.label.as_deref())?),
             job,
             states: query.states()?,
             from: query.from.map(Into::into),
             to: query.to.map(Into::into),
             parent: query.parent.map(InstanceId),
+            agent: query.agent.map(AgentId),
+            cause: query.cause.map(Into::into),
             after: query.cursor.as_deref().map(Cursor::instance).transpose()?,
             limit: limit + 1,
         };
@@ -71,7 +80,9 @@ impl Desk {
         let instance = self.instance(sight, id).await?;
         let shown = self.read(move |reads, by| {
             let names = job_names(reads, std::slice::from_ref(&instance), by)?;
-            view(reads, &instance, &names, &agents, by)
+            let shown = view(reads, &instance, &names, &agents, by)?;
+            let params = params(reads, &instance, by)?;
+            Ok(InstanceView { params, placing: placing(reads, &shown, by)?, ..shown })
         });
         Ok(shown.await?)
     }
@@ -120,6 +131,43 @@ impl Desk {
     pub(crate) fn agent_names(&self) -> BTreeMap<AgentId, String> {
         self.everybody().iter().map(|agent| (agent.id, agent.name.clone())).collect()
     }
+}
+
+/// The job's parameters with those of this instance laid over them, as its task is given them. Variables and secrets stay
+/// the names they are.
+fn params(reads: &dyn Reads, of: &Instance, by: Instant) -> Result<Option<Box<RawValue>>, StoreError> {
+    let own = match of.params {
+        Some(id) => reads.content(id, by)?.and_then(|bytes| serde_json::from_slice::<Value>(&bytes).ok()),
+        None => None,
+    };
+    let task = match reads.version(of.version, by)? {
+        Some(version) => reads.content(version.task, by)?,
+        None => None,
+    };
+    let body: Option<TaskBody> = task.and_then(|bytes| serde_json::from_slice(&bytes).ok());
+    let all = match (own, body) {
+        (Some(Value::Object(own)), Some(mut body)) => {
+            body.params.extend(own);
+            Value::Object(body.params)
+        }
+        (Some(own), _) => own,
+        (None, Some(body)) => match body.kind {
+            TaskKind::Executor { executor } if body.params.is_empty() => executor.params.into(),
+            _ => Value::Object(body.params),
+        },
+        (None, None) => return Ok(None),
+    };
+    let is_empty = matches!(&all, Value::Object(map) if map.is_empty()) || all == "";
+    Ok((!is_empty).then(|| serde_json::value::to_raw_value(&all).expect("JSON is JSON")))
+}
+
+/// A row that is under way or ended well says in its reason what was answered by those its route asked.
+fn placing(reads: &dyn Reads, of: &InstanceView, by: Instant) -> Result<Option<PlacingView>, StoreError> {
+    let Some(version) = reads.version(VersionId(of.version), by)? else { return Ok(None) };
+    let tells =
+        matches!(of.state, StateWord::Dispatched | StateWord::Running | StateWord::Succeeded | StateWord::Warned);
+    let asked = of.why.clone().filter(|_| tells);
+    Ok(Some(PlacingView::new(&jobs::compiled(reads, version.rule, by)?.rule.pool, asked)))
 }
 
 pub(crate) fn no_instance(id: InstanceId) -> Refused {

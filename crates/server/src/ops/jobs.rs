@@ -4,14 +4,18 @@ use std::collections::BTreeMap;
 use std::time::Instant;
 
 use engine::{Command, Compiled, Reply};
-use model::{Actor, JobId, JobMode, JobRecord, Timestamp, When};
+use model::{Actor, Instance, JobId, JobMode, JobRecord, Timestamp, When};
 use store::read::{InstanceFilter, JobFilter};
 use store::{Reads, StoreError};
 use wire::api::{Cursor, JobQuery, JobVersionView, JobView, LastView, Page};
 use wire::{Code, JobBody, Problem};
 
+use super::sight::asked_place;
 use super::{Desk, Done, Refused, Sight};
 use crate::audit::{self, Facts};
+
+/// How many of its last instances a job is shown with.
+const RECENT: usize = 10;
 
 impl Desk {
     pub(crate) async fn job(&self, sight: &Sight, name: &str) -> Done<JobRecord> {
@@ -39,7 +43,7 @@ impl Desk {
         let after = query.cursor.as_deref().map(Cursor::job).transpose()?;
         let filter = JobFilter {
             tenant: Some(sight.tenant),
-            within: sight.within(),
+            within: sight.within_also(&asked_place(None, query.label.as_deref())?),
             folder: query.folder,
             name: query.name,
             mode: query.mode.map(Into::into),
@@ -75,7 +79,7 @@ impl Desk {
     /// Without force only if nobody follows it.
     pub(crate) async fn delete_job(&self, sight: &Sight, name: &str, force: bool, by: Actor) -> Done<()> {
         let job = self.job(sight, name).await?.id;
-        let followers = if force { Vec::new() } else { self.followers(job).await? };
+        let followers = if force { Vec::new() } else { names_in(sight, self.followers(job).await?) };
         if !followers.is_empty() {
             let detail = format!("job {name} is followed by {}", told_few(&followers));
             return Err(Problem::new(Code::JobFollowed, detail).into());
@@ -85,18 +89,14 @@ impl Desk {
         Ok(())
     }
 
-    /// Names of the jobs that run after this one.
-    pub(crate) async fn followers(&self, job: JobId) -> Done<Vec<String>> {
+    /// The jobs that run after this one.
+    pub(crate) async fn followers(&self, job: JobId) -> Done<Vec<JobRecord>> {
         let Reply::Followers(ids) = self.shards.ask(Actor::system(), Command::Followers { job }).await? else {
             return Ok(Vec::new());
         };
-        let names = self.read(move |reads, by| {
-            let found = ids.into_iter().map(|id| reads.job(id, by)).collect::<Result<Vec<_>, StoreError>>()?;
-            let mut names: Vec<String> = found.into_iter().flatten().map(|record| record.name).collect();
-            names.sort();
-            Ok(names)
-        });
-        Ok(names.await?)
+        let found =
+            self.read(move |reads, by| ids.into_iter().map(|id| reads.job(id, by)).collect::<Result<Vec<_>, _>>());
+        Ok(found.await?.into_iter().flatten().collect())
     }
 
     pub(crate) async fn set_mode(&self, sight: &Sight, name: &str, mode: JobMode, by: Actor) -> Done<JobView> {
@@ -157,6 +157,19 @@ impl Desk {
     }
 }
 
+/// Jobs by name, as far as they are in sight; that there are others is not kept quiet.
+pub(super) fn names_in(sight: &Sight, jobs: Vec<JobRecord>) -> Vec<String> {
+    let (seen, hidden): (Vec<_>, Vec<_>) = jobs.into_iter().partition(|job| sight.shows_job(job));
+    let mut names: Vec<String> = seen.into_iter().map(|job| job.name).collect();
+    names.sort();
+    match hidden.len() {
+        0 => {}
+        1 => names.push("a job out of your sight".into()),
+        more => names.push(format!("{more} jobs out of your sight")),
+    }
+    names
+}
+
 /// The first few of many names.
 fn told_few(names: &[String]) -> String {
     const TOLD: usize = 10;
@@ -209,7 +222,10 @@ fn view(
 ) -> Result<JobView, StoreError> {
     let body = source(reads, record.source, by)?;
     let held = held.get(&record.id).cloned();
+    let recent = recent(reads, record.id, now, by)?;
     Ok(JobView {
+        last: recent.first().cloned(),
+        recent,
         id: record.id.0,
         name: record.name.clone(),
         folder: record.folder.clone(),
@@ -217,7 +233,6 @@ fn view(
         mode: record.mode.into(),
         trigger: body.trigger_summary(),
         next_fire: if held.is_some() { None } else { next_fire(reads, record, now, by)?.map(Into::into) },
-        last: last(reads, record.id, now, by)?,
         labels: body.labels,
         owner: body.owner,
         description: body.description,
@@ -252,13 +267,15 @@ pub(crate) fn next_fire(
     Ok(compiled.next_after(now.max(record.since), record.since))
 }
 
-fn last(reads: &dyn Reads, job: JobId, now: Timestamp, by: Instant) -> Result<Option<LastView>, StoreError> {
-    let filter = InstanceFilter { job: Some(job), to: Some(now), limit: 1, ..InstanceFilter::default() };
+/// The newest first.
+fn recent(reads: &dyn Reads, job: JobId, now: Timestamp, by: Instant) -> Result<Vec<LastView>, StoreError> {
+    let filter = InstanceFilter { job: Some(job), to: Some(now), limit: RECENT, ..InstanceFilter::default() };
     let found = reads.instances(&filter, by)?;
-    Ok(found.first().map(|instance| LastView {
+    let last = |instance: &Instance| LastView {
         instance: instance.id.0,
         planned_at: instance.planned.into(),
         state: instance.state.into(),
         ended_at: instance.ended_at.map(Into::into),
-    }))
+    };
+    Ok(found.iter().map(last).collect())
 }

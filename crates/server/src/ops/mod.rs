@@ -14,6 +14,7 @@ mod harden;
 pub(crate) mod instances;
 pub(crate) mod jobs;
 pub(crate) mod log;
+mod overview;
 mod people;
 mod plan;
 pub(crate) mod preview;

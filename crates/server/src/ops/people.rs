@@ -99,7 +99,8 @@ impl Desk {
     }
 
     /// Lets them try again from anywhere.
-    pub(crate) async fn unlock_person(&self, name: &str) -> Done<PersonView> {
+    pub(crate) async fn unlock_person(&self, name: &str, by: &Principal) -> Done<PersonView> {
+        self.not_above(by, name).await?;
         let view = self.show_person(name).await?;
         audit::before(Facts::new().put("locked_until", view.locked_until.map(|at| at.to_string())));
         let name = view.name.clone();
@@ -110,13 +111,20 @@ impl Desk {
     /// They must set another one before they do anything else: two know this one.
     pub(crate) async fn set_password(&self, name: &str, body: PasswordBody, by: &Principal) -> Done<()> {
         self.not_above(by, name).await?;
+        if by.name == name {
+            let detail = "one's own password is changed by whoever knows the old one";
+            return Err(Problem::new(Code::OwnPassword, detail).into());
+        }
         strong(&body.password, name)?;
         if self.show_person(name).await?.kind == PersonKind::Service {
             return Err(Problem::new(Code::WrongAccountKind, format!("{name} is a service account")).into());
         }
         let password = password::hash(body.password).await;
-        let change = PeopleChange::PasswordSet { name: name.into(), password, must_change: true, keep: None };
+        let tokens_until = body.revoke_tokens.then(|| self.clock.now());
+        let change =
+            PeopleChange::PasswordSet { name: name.into(), password, must_change: true, keep: None, tokens_until };
         self.change_people(change, || no_such(name)).await?;
+        audit::after(Facts::new().put("tokens_revoked", body.revoke_tokens));
         let name = name.to_owned();
         Ok(self.access.run(move |access| access.forget_tries(&name)).await.map(drop)?)
     }
@@ -134,7 +142,8 @@ impl Desk {
         self.prove(&who.name, body.old, from, "the old password is wrong").await?;
         strong(&body.new, &who.name)?;
         let password = password::hash(body.new).await;
-        let change = PeopleChange::PasswordSet { name: who.name.clone(), password, must_change: false, keep: key };
+        let name = who.name.clone();
+        let change = PeopleChange::PasswordSet { name, password, must_change: false, keep: key, tokens_until: None };
         self.change_people(change, || no_such(&who.name)).await.map(drop)
     }
 
@@ -154,11 +163,11 @@ impl Desk {
         }
     }
 
-    /// Whoever may change accounts could otherwise become anybody.
+    /// Whoever may change accounts could otherwise become anybody, and a token with a scope its owner.
     pub(super) async fn not_above(&self, by: &Principal, name: &str) -> Done<()> {
         known_name(name)?;
         if by.name == name {
-            return Ok(());
+            return by.whole();
         }
         let wanted = name.to_owned();
         let held = self.access.run(move |access| access.held_by(&wanted)).await?;

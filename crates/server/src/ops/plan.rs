@@ -12,7 +12,7 @@ use wire::api::{Action, FieldDiff, PlanItem};
 use wire::{Code, Fault, JobBody, Time};
 
 use super::refused::trigger_fault;
-use super::{Sight, chain, jobs, secrets};
+use super::{Hand, Sight, chain, jobs, secrets};
 
 /// A page of jobs at a time, where all must be seen.
 const PAGE: usize = 1_000;
@@ -39,14 +39,14 @@ pub(super) struct Plan {
 /// All faults at once, those found before among them, or the whole plan.
 pub(super) fn make(
     reads: &dyn Reads,
-    edits: &Sight,
+    hand: &Hand,
     bodies: Vec<JobBody>,
     mut faults: Vec<Fault>,
     prune: Option<Option<String>>,
     now: Timestamp,
     by: Instant,
 ) -> Result<Result<Plan, Vec<Fault>>, StoreError> {
-    let tenant = edits.tenant;
+    let tenant = hand.edits.tenant;
     let unreadable = |fault: &Fault| [Code::BadText, Code::BadShape].iter().any(|code| fault.code == code.as_str());
     // A leader that seems to be missing may be the job that could not be read.
     if !faults.iter().any(unreadable) {
@@ -54,12 +54,12 @@ pub(super) fn make(
     }
     faults.extend(past_faults(reads, tenant, &bodies, now, by)?);
     faults.extend(resource_faults(reads, tenant, &bodies, by)?);
-    faults.extend(secrets::faults(reads, tenant, &bodies, by)?);
+    faults.extend(secrets::faults(reads, hand, &bodies, by)?);
     if !faults.is_empty() {
         return Ok(Err(faults));
     }
     let deletions = match prune {
-        Some(folder) => others(reads, edits, &bodies, folder, by)?,
+        Some(folder) => others(reads, &hand.edits, &bodies, folder, by)?,
         None => Vec::new(),
     };
     let wishes: Result<Vec<Wish>, StoreError> = bodies.into_iter().map(|body| wish(reads, tenant, body, by)).collect();

@@ -1,13 +1,17 @@
 //! Signing in by the identity provider: whom its word is about here, and what their groups stand for.
 
+use std::collections::BTreeSet;
+use std::net::IpAddr;
+
 use model::Span;
 use store::access::SecretHash;
-use store::people::{Account, AccountKind, Changed, OidcLogin, PeopleChange, Subject, Way};
+use store::people::{Account, AccountKind, Changed, Grant, Holder, OidcLogin, Origin, PeopleChange, Subject, Way};
 use wire::api::SessionView;
 use wire::{Code, Problem};
 
 use super::sessions::Visitor;
 use super::{Desk, Done, Refused};
+use crate::audit::Facts;
 use crate::oidc::{Identity, Provider, ProviderError, Sent, own_path};
 use crate::secret;
 
@@ -66,14 +70,16 @@ impl Desk {
             return Err(refused("this sign-in was begun in another browser"));
         }
         let identity = provider.receive(code, login.verifier, login.nonce).await.map_err(told)?;
-        let name = self.account_of(&identity, provider).await?;
+        // What cannot be recorded is not done.
+        self.audit.check()?;
+        let name = self.account_of(&identity, provider, from.address).await?;
         let session = self.begin_session(name, Way::Provider, from).await?;
         Ok((session, login.back))
     }
 
     /// The account of whoever the provider means, made or bound if that is so configured; with the rights their groups
     /// stand for today.
-    async fn account_of(&self, identity: &Identity, provider: &Provider) -> Done<String> {
+    async fn account_of(&self, identity: &Identity, provider: &Provider, from: IpAddr) -> Done<String> {
         let (wanted, now) = (identity.clone(), self.clock.now());
         let known_only = provider.config.known_only;
         let found = self.access.run(move |access| {
@@ -83,17 +89,44 @@ impl Desk {
         });
         let (name, change) = found.await?.map_err(|why| Refused::from(Problem::new(Code::NoAccount, why)))?;
         if let Some(change) = change {
+            let operation = if matches!(change, PeopleChange::Made(_)) { "person_create" } else { "person_bind" };
             self.change_people(change, || refused("the account is gone")).await?;
+            let after = Facts::new().put("subject", &identity.subject);
+            self.audit.changed_by_provider(operation, &name, None, after, from).await;
         }
+        self.map_groups(&name, identity, provider, from).await?;
+        Ok(name)
+    }
+
+    /// Replaces what their groups stood for by what they stand for now.
+    async fn map_groups(&self, name: &str, identity: &Identity, provider: &Provider, from: IpAddr) -> Done<()> {
         let tenant = |name: &str| self.tenants.by_name(name);
-        let grants = identity.grants(&name, &provider.config.map, tenant, now);
-        let mapped = PeopleChange::Mapped { person: name.clone(), grants };
-        let changed = self.access.run(move |access| access.change(&mapped)).await?;
+        let grants = identity.grants(name, &provider.config.map, tenant, self.clock.now());
+        let after = self.mapped_facts(name, &grants);
+        let mapped = PeopleChange::Mapped { person: name.to_owned(), grants };
+        let change = self.access.run(move |access| Ok((access.grants()?, access.change(&mapped)?)));
+        let (held, changed) = change.await?;
+        let before = self.mapped_facts(name, &held);
         if changed == Changed::LastAdministrator {
             tracing::warn!(name, "kept the rights of the last administrator, although the provider does not name them");
+        } else if before != after {
+            self.audit.changed_by_provider("person_mapped", name, Some(before), after, from).await;
         }
         self.doorman.forget_all();
-        Ok(name)
+        Ok(())
+    }
+
+    /// What somebody's groups stand for, in words.
+    fn mapped_facts(&self, name: &str, grants: &[Grant]) -> Facts {
+        let theirs = |grant: &&Grant| {
+            grant.origin == Origin::Mapped && matches!(&grant.holder, Holder::Person(person) if person == name)
+        };
+        let words = |grant: &Grant| match grant.tenant {
+            Some(tenant) => format!("{} in {}", grant.role, self.tenant_name(tenant)),
+            None => format!("{} everywhere", grant.role),
+        };
+        let words: BTreeSet<String> = grants.iter().filter(theirs).map(words).collect();
+        Facts::new().put("roles", &words.into_iter().collect::<Vec<_>>())
     }
 }
 

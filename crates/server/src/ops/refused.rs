@@ -54,6 +54,7 @@ impl From<AskError> for Refused {
         match error {
             AskError::Refused(refusal) => refusal.into(),
             AskError::Gone => Problem::new(Code::NotReady, "the server is stopping").into(),
+            AskError::Unserved(words) => Problem::new(Code::Unserved, words).into(),
             AskError::Stalled(_) => Problem::new(Code::StoreBusy, error.to_string()).into(),
         }
     }
@@ -77,6 +78,7 @@ impl From<Refusal> for Refused {
             Refusal::TenantNameTaken(_) => Code::TenantNameTaken,
             Refusal::FirstTenant => Code::TenantKept,
             Refusal::TenantInUse(_) => Code::TenantInUse,
+            Refusal::NoShardsLeft => Code::NoShardsLeft,
             Refusal::Cycle(_) => Code::FollowsItself,
             Refusal::OutOfNumbers => Code::StoreBusy,
             Refusal::NotOwner => Code::NotOwner,

@@ -61,12 +61,16 @@ impl Desk {
         let mut view = ReplayView::default();
         for id in ids {
             match self.replay_one(sight, id, &Fits { job, body: &body }, by.clone(), headers).await {
-                Ok(()) => view.replayed.push(id.0),
+                Ok(()) => {
+                    audit::item(&id.to_string(), Facts::new().put("replayed", id.0));
+                    view.replayed.push(id.0);
+                }
                 Err(refused) => view.refused.push(RefusedView { id: id.0, why: refused.0.detail.clone() }),
             }
         }
-        let refused = view.refused.len() as u64;
-        audit::after(Facts::new().put("replayed", &view.replayed[..]).put("refused", refused));
+        if view.replayed.is_empty() {
+            audit::after(Facts::new().put("refused", view.refused.len() as u64));
+        }
         Ok(view)
     }
 
@@ -80,6 +84,9 @@ impl Desk {
         headers: &HeaderMap,
     ) -> Done<()> {
         let shard = self.shards.of_instance(id).await?;
+        if let Some(why) = self.shards.unserved(shard) {
+            return Err(Problem::new(Code::Unserved, why).into());
+        }
         let owner = self.peers.as_ref().filter(|_| self.shards.handle(shard).is_none());
         let Some((peers, owner)) = owner.and_then(|peers| Some((peers, peers.owner(shard)?))) else {
             return self.run_again(sight, id, Some(fits), by).await;

@@ -4,7 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Instant;
 
-use model::{Actor, TenantId};
+use model::Actor;
 use store::values::{SealedSecret, UsingJob};
 use store::{Reads, StoreError};
 use wire::api::{Page, RotatedView, SecretBody, SecretView};
@@ -14,7 +14,7 @@ use wire::{Code, Fault, JobBody, Problem};
 use zeroize::Zeroizing;
 
 use super::variables::{may_reach, uses};
-use super::{Desk, Done, Sight};
+use super::{Desk, Done, Hand, Sight};
 use crate::audit::{self, Facts};
 use crate::levels::{nearest, usable};
 use crate::vault::Wish;
@@ -24,18 +24,19 @@ const LENGTH_MIN: usize = 4;
 const SECRETS_MAX: usize = 2_000;
 
 impl Desk {
-    pub(crate) async fn list_secrets(&self, sight: &Sight) -> Done<Page<SecretView>> {
+    pub(crate) async fn list_secrets(&self, sight: &Sight, seen_jobs: Option<Sight>) -> Done<Page<SecretView>> {
         let tenant = sight.tenant;
         let (all, jobs) =
             self.read(move |reads, by| Ok((reads.secrets(tenant, None, by)?, reads.using_jobs(tenant, by)?))).await?;
         let seen = all.into_iter().filter(|secret| sight.covers(&secret.folder, &BTreeMap::new()));
-        let used = used_by(&jobs);
+        let used = used_by(&jobs, seen_jobs.as_ref());
         Ok(Page::whole(seen.map(|secret| view(secret, &used)).collect()))
     }
 
     pub(crate) async fn put_secret(
         &self,
         sight: &Sight,
+        seen_jobs: Option<Sight>,
         name: String,
         body: SecretBody,
         by: Actor,
@@ -48,10 +49,11 @@ impl Desk {
             self.read(move |reads, by| Ok((reads.secrets(tenant, None, by)?, reads.using_jobs(tenant, by)?))).await?;
         match there.iter().find(|secret| secret.name == wanted) {
             // Whoever may change secrets of one folder must not take another's place.
-            Some(before) => {
-                may_reach(sight, &before.folder)?;
-                audit::before(facts(before));
+            Some(before) if may_reach(sight, &before.folder).is_err() => {
+                let told = format!("there is a secret {wanted} outside of what you may change");
+                return Err(Problem::new(Code::NotPermitted, told).into());
             }
+            Some(before) => audit::before(facts(before)),
             None if there.len() >= SECRETS_MAX => {
                 let told = format!("there are {SECRETS_MAX} secrets already");
                 return Err(Fault::new(Code::OverSize, "name", told).alone().into());
@@ -61,7 +63,7 @@ impl Desk {
         let wish = Wish { tenant, name, folder, value, by, at: self.clock.now() };
         let kept = self.vault.keep(&self.access, wish).await?;
         audit::after(facts(&kept));
-        Ok(view(kept, &used_by(&jobs)))
+        Ok(view(kept, &used_by(&jobs, seen_jobs.as_ref())))
     }
 
     pub(crate) async fn delete_secret(&self, sight: &Sight, name: String) -> Done<()> {
@@ -72,8 +74,8 @@ impl Desk {
         }
         let (tenant, wanted) = (sight.tenant, name.clone());
         let there = self.read(move |reads, by| reads.secrets(tenant, Some(&[wanted]), by)).await?;
-        let secret = there.first().ok_or_else(none)?;
-        may_reach(sight, &secret.folder)?;
+        let within_reach = |secret: &&SealedSecret| may_reach(sight, &secret.folder).is_ok();
+        let secret = there.first().filter(within_reach).ok_or_else(none)?;
         audit::before(facts(secret));
         let wanted = name.clone();
         let gone = self.access.run(move |access| access.remove_secret(tenant, &wanted)).await?;
@@ -109,10 +111,12 @@ fn check(name: &str, value: &str) -> Done<()> {
     Err(Fault::new(Code::BadSecret, "value", wrong).alone().into())
 }
 
-/// The jobs that name each secret.
-fn used_by(jobs: &[UsingJob]) -> BTreeMap<String, Vec<String>> {
+/// The jobs that name each secret, of those in sight. Which labels they carry is not looked at: whoever sees jobs by
+/// labels alone sees no secrets either.
+fn used_by(jobs: &[UsingJob], sight: Option<&Sight>) -> BTreeMap<String, Vec<String>> {
     let mut used: BTreeMap<String, Vec<String>> = BTreeMap::new();
-    for job in jobs {
+    let seen = |job: &&UsingJob| sight.is_some_and(|sight| sight.covers(&job.folder, &BTreeMap::new()));
+    for job in jobs.iter().filter(seen) {
         let uses = serde_json::from_slice::<TaskBody>(&job.task).ok().and_then(|task| task.uses);
         for name in uses.into_iter().flat_map(|uses| uses.secrets) {
             used.entry(name).or_default().push(job.name.clone());
@@ -133,10 +137,11 @@ fn view(secret: SealedSecret, used: &BTreeMap<String, Vec<String>>) -> SecretVie
     }
 }
 
-/// Names in jobs that stand for nothing, or for a secret the job may not use.
+/// Names in jobs that stand for nothing, or for a secret the job may not use. Whoever may not know of secrets is not told
+/// which there are.
 pub(super) fn faults(
     reads: &dyn Reads,
-    tenant: TenantId,
+    hand: &Hand,
     bodies: &[JobBody],
     by: Instant,
 ) -> Result<Vec<Fault>, StoreError> {
@@ -145,6 +150,7 @@ pub(super) fn faults(
         let names: BTreeSet<&String> = used.iter().flatten().flat_map(pick).collect();
         names.into_iter().cloned().collect()
     };
+    let tenant = hand.edits.tenant;
     let (variables, secrets) = (all(|uses| &uses.variables), all(|uses| &uses.secrets));
     let variables = if variables.is_empty() { Vec::new() } else { reads.variables(tenant, Some(&variables), by)? };
     let secrets = if secrets.is_empty() { Vec::new() } else { reads.secrets(tenant, Some(&secrets), by)? };
@@ -156,7 +162,8 @@ pub(super) fn faults(
             let told = format!("{} names the variable {name}, which is not set for it", body.job);
             faults.push(Fault::new(Code::UnknownVariable, format!("jobs[{n}]"), told));
         }
-        for name in uses.secrets.iter().filter(|name| usable(&secrets, folder, name).is_none()) {
+        let known = hand.knows_secrets_of(folder);
+        for name in uses.secrets.iter().filter(|name| known && usable(&secrets, folder, name).is_none()) {
             let told = format!("{} names the secret {name}, and may use none of that name", body.job);
             faults.push(Fault::new(Code::UnknownSecret, format!("jobs[{n}]"), told));
         }

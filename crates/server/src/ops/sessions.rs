@@ -9,10 +9,10 @@ use store::people::{Account, Way};
 use wire::api::{Page, SessionBody, SessionInfoView, SessionView, SessionWay};
 use wire::{Code, Problem};
 
-use super::people::known_name;
 use super::{Desk, Done, Refused};
 use crate::audit;
 use crate::doorman::{Credential, Principal};
+use crate::sign_in::Wait;
 use crate::{password, secret, sign_in};
 
 /// A session ends then, however much it is used.
@@ -38,13 +38,15 @@ impl Desk {
 
     /// Somebody shows that they know a password, for the first time or again.
     pub(super) async fn prove(&self, name: &str, password: String, from: IpAddr, otherwise: &str) -> Done<()> {
+        let turn = password::wait_in_line()
+            .ok_or_else(|| Problem::new(Code::TooMany, "too many people are signing in at once"))?;
         let account = self.try_to_sign_in(name, from).await?;
         let kept = account.filter(|account| account.disabled_at.is_none()).and_then(|account| account.password);
         // People type passwords into the wrong field: a name that nobody has is not repeated.
         if kept.is_some() {
             audit::named("name", name);
         }
-        if !password::verify(password, kept).await {
+        if !password::verify(password, kept, turn).await {
             return Err(Problem::new(Code::WrongPassword, otherwise).into());
         }
         audit::known_as(name, "password");
@@ -58,11 +60,10 @@ impl Desk {
         let (name, counted) = (name.to_owned(), sign_in::name(name));
         let (address, now) = (sign_in::address(from), self.clock.now());
         let tried = self.access.run(move |access| {
-            let wait = sign_in::wait(&access.tries(&counted, &address)?, now);
-            if wait > Span::ZERO {
+            if let Some(wait) = sign_in::wait(&access.tries(&counted, &address)?, now) {
                 return Ok(Err(wait));
             }
-            access.note_failed(&counted, &address, now, sign_in::counted_since(now))?;
+            access.note_failed(&counted, &address, now, sign_in::counting(now))?;
             // A text with what no name has may be more than a store can look for.
             Ok(Ok(if crate::setup::is_name(&name) { access.account(&name)? } else { None }))
         });
@@ -125,8 +126,9 @@ impl Desk {
     }
 
     pub(crate) async fn list_sessions(&self, of: &str, who: &Principal) -> Done<Page<SessionInfoView>> {
-        let (mut sessions, now) = (self.access.run(|access| access.sessions()).await?, self.clock.now());
-        sessions.retain(|session| session.user == of && alive(session, now));
+        let of = of.to_owned();
+        let (mut sessions, now) = (self.access.run(move |access| access.sessions_of(&of)).await?, self.clock.now());
+        sessions.retain(|session| alive(session, now));
         let current = |session: &Session| match &who.by {
             Credential::Session { id } => *id == session.id(),
             Credential::Token { .. } => false,
@@ -151,8 +153,8 @@ impl Desk {
     pub(crate) async fn end_session(&self, of: &str, id: &str) -> Done<()> {
         let (of, wanted) = (of.to_owned(), id.to_owned());
         let ended = self.access.run(move |access| {
-            let all = access.sessions()?;
-            match all.iter().find(|session| session.user == of && session.id() == wanted) {
+            let theirs = access.sessions_of(&of)?;
+            match theirs.iter().find(|session| session.id() == wanted) {
                 Some(session) => access.remove_session(&session.hash),
                 None => Ok(false),
             }
@@ -162,8 +164,8 @@ impl Desk {
         if ended? { Ok(()) } else { Err(Problem::new(Code::NoSuchSession, format!("there is no session {id}")).into()) }
     }
 
-    pub(crate) async fn end_sessions(&self, of: &str) -> Done<()> {
-        known_name(of)?;
+    pub(crate) async fn end_sessions(&self, of: &str, by: &Principal) -> Done<()> {
+        self.not_above(by, of).await?;
         let person = of.to_owned();
         let ended = self.access.run(move |access| access.remove_sessions(&person, None)).await;
         self.doorman.forget_all();
@@ -175,8 +177,8 @@ fn alive(session: &Session, now: Timestamp) -> bool {
     session.expires_at > now && session.used_at + crate::doorman::SESSION_IDLE > now
 }
 
-fn too_many(wait: Span) -> Refused {
-    let seconds = (wait.0 + Span::SECOND.0 - 1) / Span::SECOND.0;
-    let problem = Problem::new(Code::TooMany, "too many wrong passwords for this name");
+fn too_many(wait: Wait) -> Refused {
+    let seconds = (wait.left.0 + Span::SECOND.0 - 1) / Span::SECOND.0;
+    let problem = Problem::new(Code::TooMany, wait.why);
     problem.with_help(format!("Try again in {seconds} s.")).into()
 }

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use model::rights::{Permission, Place, Reach, Rights};
 use model::{AgentRecord, Instance, JobRecord, TenantId};
 use store::{Reads, StoreError};
-use wire::{Code, Problem};
+use wire::{Code, Fault, Problem};
 
 use super::Done;
 
@@ -14,6 +14,19 @@ use super::Done;
 pub(crate) struct Sight {
     pub(crate) tenant: TenantId,
     reach: Reach,
+}
+
+/// A folder and a label that a list is asked for.
+pub(crate) fn asked_place(folder: Option<String>, label: Option<&str>) -> Done<Place> {
+    let mut labels = BTreeMap::new();
+    if let Some(label) = label {
+        let Some((key, value)) = label.split_once('=').filter(|(key, _)| !key.is_empty()) else {
+            let fault = Fault::new(Code::BadQuery, "label", format!("{label:?} is not a label"));
+            return Err(fault.hint("write key=value, as in team=billing").alone().into());
+        };
+        labels.insert(key.to_owned(), value.to_owned());
+    }
+    Ok(Place { folder, labels })
 }
 
 impl Sight {
@@ -41,6 +54,15 @@ impl Sight {
         match &self.reach {
             Reach::All => None,
             Reach::Within(places) => Some(places.clone()),
+        }
+    }
+
+    /// The same for a list that asks only about a part of it: what lies in both.
+    pub(crate) fn within_also(&self, asked: &Place) -> Option<Vec<Place>> {
+        match self.within() {
+            None if asked.is_everywhere() => None,
+            None => Some(vec![asked.clone()]),
+            Some(places) => Some(places.iter().filter_map(|place| place.and(asked)).collect()),
         }
     }
 

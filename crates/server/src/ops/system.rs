@@ -15,6 +15,7 @@ use wire::api::{
 };
 use wire::{Code, Fault, Length, Problem};
 
+use super::tenants::jobs_of;
 use super::{Desk, Done, Sight, instances, jobs};
 use crate::shard::Progress;
 use crate::verify::{self, Window};
@@ -88,11 +89,8 @@ impl Desk {
         let now = self.clock.now();
         let to = query.to.map_or(now, Timestamp::from);
         let from = query.from.map_or(to - Span::DAY, Timestamp::from);
-        let known = self.shards.running().iter().map(|(_, handle)| handle.progress.census.lock().jobs).sum();
         let (counts, jobs) = self
-            .read(move |reads, by| {
-                Ok((reads.counts(Some(tenant), from, to, by)?, count_jobs(reads, tenant, known, by)?))
-            })
+            .read(move |reads, by| Ok((reads.counts(Some(tenant), from, to, by)?, count_jobs(reads, tenant, by)?)))
             .await?;
         let mut agents = self.everybody();
         agents.retain(|agent| sight.shows_agent(agent));
@@ -185,7 +183,7 @@ fn stalled(idle: Duration, trouble: Option<&str>) -> Option<Problem> {
     ))
 }
 
-fn count_jobs(reads: &dyn Reads, tenant: TenantId, known: usize, by: Instant) -> Result<JobCounts, StoreError> {
+fn count_jobs(reads: &dyn Reads, tenant: TenantId, by: Instant) -> Result<JobCounts, StoreError> {
     let count = |mode| -> Result<u64, StoreError> {
         let filter = JobFilter { tenant: Some(tenant), mode: Some(mode), limit: COUNTED_MAX, ..JobFilter::default() };
         Ok(reads.jobs(&filter, by)?.len() as u64)
@@ -193,9 +191,13 @@ fn count_jobs(reads: &dyn Reads, tenant: TenantId, known: usize, by: Instant) ->
     let (paused, disabled) = (count(JobMode::Paused)?, count(JobMode::Disabled)?);
     let enabled = match count(JobMode::Enabled)? {
         all if all < COUNTED_MAX as u64 => all,
-        _ => (known as u64).saturating_sub(paused + disabled),
+        _ => jobs_of(reads, tenant, by)?.saturating_sub(paused + disabled),
     };
-    Ok(JobCounts { enabled, paused, disabled, held: jobs::held(reads, by)?.len() as u64 })
+    let mut held = 0;
+    for job in jobs::held(reads, by)?.into_keys() {
+        held += u64::from(reads.job(job, by)?.is_some_and(|record| record.tenant == tenant));
+    }
+    Ok(JobCounts { enabled, paused, disabled, held })
 }
 
 #[cfg(test)]

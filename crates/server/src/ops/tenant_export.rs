@@ -3,6 +3,7 @@
 
 use std::time::{Duration, Instant};
 
+use futures::Stream;
 use model::{Actor, AgentId, Exported, TenantId, TenantRecord};
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
@@ -21,36 +22,52 @@ const LINES_MAX: usize = 64;
 const PAGE_WITHIN: Duration = Duration::from_secs(30);
 
 impl Desk {
-    /// The lines, as they are read. When the last of them was taken the tenant counts as exported.
-    pub(crate) fn export_tenant(&self, name: &str, by: Actor) -> Done<mpsc::Receiver<String>> {
-        let tenant = self.tenant_named(name)?;
+    /// The lines, as they are read. When somebody has asked for what comes after the last of them, the tenant counts as
+    /// exported: not when it was only begun, nor by whoever wants no lines.
+    pub(crate) fn export_tenant(&self, name: &str, by: Actor) -> Done<impl Stream<Item = String> + Send + use<>> {
+        let (tenant, desk) = (self.tenant_named(name)?.id, self.clone());
         let (lines, taken) = mpsc::channel(LINES_MAX);
-        let desk = self.clone();
-        tokio::spawn(async move {
-            if let Err(why) = desk.write_export(tenant, by, lines).await {
-                tracing::warn!(%why, "a tenant could not be exported");
+        let writing = tokio::spawn(desk.clone().write_export(tenant, lines));
+        Ok(futures::stream::unfold((taken, writing), move |(mut taken, writing)| {
+            let (desk, by) = (desk.clone(), by.clone());
+            async move {
+                if let Some(line) = taken.recv().await {
+                    return Some((line, (taken, writing)));
+                }
+                let written = writing.await.unwrap_or_else(|panic| Err(panic.to_string()));
+                let marked = match written {
+                    Ok(digest) => desk.mark_exported(tenant, digest, by).await,
+                    Err(why) => Err(why),
+                };
+                if let Err(why) = marked {
+                    tracing::warn!(%why, "a tenant could not be exported");
+                }
+                None
             }
-        });
-        Ok(taken)
+        }))
     }
 
-    async fn write_export(&self, tenant: TenantRecord, by: Actor, lines: mpsc::Sender<String>) -> Result<(), String> {
-        let (reads, id) = (std::sync::Arc::clone(&self.reads), tenant.id);
-        let agents = self.agent_names();
+    /// Answers the digest of what the tenant has.
+    async fn write_export(self, tenant: TenantId, lines: mpsc::Sender<String>) -> Result<String, String> {
+        let (reads, agents) = (std::sync::Arc::clone(&self.reads), self.agent_names());
         let all = tokio::task::spawn_blocking(move || {
             let mut hash = Sha256::new();
             let gone = || StoreError::Failed("whoever asked for it has gone".into());
-            belongings(&*reads, id, |line| {
+            belongings(&*reads, tenant, |line| {
                 hash.update(line.as_bytes());
                 lines.blocking_send(line + "\n").map_err(|_| gone())
             })?;
-            history(&*reads, id, &agents, |line| lines.blocking_send(line + "\n").map_err(|_| gone()))?;
-            let end = json!({ "kind": "end", "digest": hex(hash.clone().finalize().as_slice()) });
+            history(&*reads, tenant, &agents, |line| lines.blocking_send(line + "\n").map_err(|_| gone()))?;
+            let digest = hex(hash.finalize().as_slice());
+            let end = json!({ "kind": "end", "digest": digest });
             lines.blocking_send(end.to_string() + "\n").map_err(|_| gone())?;
-            Ok::<_, StoreError>(hex(hash.finalize().as_slice()))
+            Ok::<_, StoreError>(digest)
         });
-        let digest = all.await.map_err(|panic| panic.to_string())?.map_err(|error| error.to_string())?;
-        let Some(now) = self.tenants.get(tenant.id) else { return Ok(()) };
+        all.await.map_err(|panic| panic.to_string())?.map_err(|error| error.to_string())
+    }
+
+    async fn mark_exported(&self, tenant: TenantId, digest: String, by: Actor) -> Result<(), String> {
+        let Some(now) = self.tenants.get(tenant) else { return Ok(()) };
         let exported = Some(Exported { at: self.clock.now(), digest });
         let put = self.put_tenant(TenantRecord { exported, ..(*now).clone() }, by).await;
         put.map(drop).map_err(|refused| refused.0.detail.clone())

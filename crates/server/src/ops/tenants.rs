@@ -1,5 +1,7 @@
 //! Tenants as people see and set them: made, changed, and what each has of what it may have.
 
+use std::collections::BTreeSet;
+
 use engine::{Command, Reply};
 use model::{Actor, State, TenantId, TenantRecord};
 use store::read::{InstanceFilter, JobFilter};
@@ -36,6 +38,7 @@ impl Desk {
         let mut tenant = TenantRecord::new(TenantId::default(), &body.name, self.clock.now(), by.clone());
         tenant.weight = body.weight.unwrap_or(tenant.weight);
         (tenant.quotas, tenant.private_network) = (body.quotas.into(), body.private_network);
+        tenant.servers = self.servers_named(body.servers, &[])?;
         audit::named("name", &body.name);
         audit::after(facts(&tenant));
         self.put_tenant(tenant, by).await?;
@@ -55,10 +58,52 @@ impl Desk {
         tenant.weight = body.weight.unwrap_or(tenant.weight);
         tenant.quotas = body.quotas.map_or(tenant.quotas, Into::into);
         tenant.private_network = body.private_network.unwrap_or(tenant.private_network);
+        if let Some(servers) = body.servers {
+            tenant.servers = self.servers_named(servers, &tenant.servers)?;
+            self.can_have_servers(&tenant).await?;
+        }
         let name = tenant.name.clone();
         audit::after(facts(&tenant));
         self.put_tenant(tenant, by).await?;
         self.show_tenant(&name).await
+    }
+
+    /// As they are kept: each once, in their order. One that is named already may be gone meanwhile.
+    fn servers_named(&self, mut names: Vec<String>, already: &[String]) -> Done<Vec<String>> {
+        names.sort();
+        names.dedup();
+        if names.is_empty() {
+            return Ok(names);
+        }
+        let picture = self.membership()?.picture();
+        let known: BTreeSet<&str> =
+            picture.iter().flat_map(|picture| &picture.servers).map(|server| server.name.as_str()).collect();
+        match names.iter().find(|name| !known.contains(name.as_str()) && !already.contains(name)) {
+            None => Ok(names),
+            Some(unknown) => {
+                let known = known.into_iter().collect::<Vec<_>>().join(", ");
+                let told = format!("no server is named {unknown:?}; there are {known}");
+                Err(Fault::new(Code::NoSuchServer, "servers", told).alone().into())
+            }
+        }
+    }
+
+    /// Jobs never move: what was made where everyone's jobs are stays there, and any server may have that.
+    async fn can_have_servers(&self, tenant: &TenantRecord) -> Done<()> {
+        if tenant.servers.is_empty() || !tenant.own.is_empty() {
+            return Ok(());
+        }
+        let id = tenant.id;
+        let jobs = self.read(move |reads, by| jobs_of(reads, id, by)).await?;
+        if jobs == 0 {
+            return Ok(());
+        }
+        let detail = format!(
+            "tenant {} was made for any server and has {jobs} jobs, which stay where any server may schedule them; only \
+             without jobs can it be given servers",
+            tenant.name
+        );
+        Err(Problem::new(Code::HasJobs, detail).into())
     }
 
     pub(crate) fn tenant_named(&self, name: &str) -> Done<TenantRecord> {
@@ -123,8 +168,9 @@ pub(super) fn facts(tenant: &TenantRecord) -> Facts {
     let quotas = tenant.quotas;
     let facts = Facts::new().put("name", &tenant.name).put("weight", tenant.weight).put("jobs", quotas.jobs);
     let facts = facts.put("running", quotas.running).put("per_second", quotas.per_second);
-    let facts = facts.put("log_bytes_per_day", quotas.log_bytes);
-    facts.put("private_network", tenant.private_network)
+    let facts = facts.put("log_bytes_per_day", quotas.log_bytes).put("history_days", quotas.history_days);
+    let servers = (!tenant.servers.is_empty()).then(|| tenant.servers.join(", "));
+    facts.put("private_network", tenant.private_network).put("servers", servers)
 }
 
 pub(super) fn no_tenant(name: &str) -> Refused {
@@ -163,13 +209,15 @@ fn check_weight(weight: Option<u32>) -> Done<()> {
     }
 }
 
-/// None at once is a way to stop a tenant; none in a second would be for ever.
+/// None at once is a way to stop a tenant; none in a second would be for ever. What ended just now is always kept.
 fn check_quotas(quotas: QuotasBody) -> Done<()> {
-    match quotas.per_second {
-        Some(0) => {
-            let told = "a tenant starts at least one in a second, or any number";
-            Err(Fault::new(Code::BadPolicy, "quotas.per_second", told).alone().into())
-        }
-        _ => Ok(()),
+    if quotas.per_second == Some(0) {
+        let told = "a tenant starts at least one in a second, or any number";
+        return Err(Fault::new(Code::BadPolicy, "quotas.per_second", told).alone().into());
     }
+    if quotas.history_days == Some(0) {
+        let told = "history is kept for at least a day, or as long as the installation keeps it";
+        return Err(Fault::new(Code::BadPolicy, "quotas.history_days", told).alone().into());
+    }
+    Ok(())
 }

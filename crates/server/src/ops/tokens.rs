@@ -22,9 +22,10 @@ const REMEMBERED_MAX: usize = 50_000;
 
 impl Desk {
     pub(crate) async fn list_tokens(&self, of: &str) -> Done<Page<TokenView>> {
-        let (mut tokens, now) = (self.access.run(|access| access.tokens()).await?, self.clock.now());
+        let of = of.to_owned();
+        let (mut tokens, now) = (self.access.run(move |access| access.tokens_of(&of)).await?, self.clock.now());
         let works = |token: &Token| token.revoked_at.is_none() && token.expires_at.is_none_or(|at| at > now);
-        tokens.retain(|token| token.user == of && works(token));
+        tokens.retain(works);
         let views = tokens.into_iter().map(|token| TokenView {
             id: token.id,
             name: token.name,
@@ -106,10 +107,11 @@ impl Desk {
         Ok(TokenCreatedView { id, name: body.name, token: text, expires_at: expires_at.map(Into::into) })
     }
 
-    pub(crate) async fn revoke_token(&self, of: &str, id: i64) -> Done<()> {
+    pub(crate) async fn revoke_token(&self, of: &str, id: i64, by: &Principal) -> Done<()> {
+        self.not_above(by, of).await?;
         let (now, of) = (self.clock.now(), of.to_owned());
         let revoked = self.access.run(move |access| {
-            let theirs = access.tokens()?.into_iter().find(|token| token.id == id && token.user == of);
+            let theirs = access.tokens_of(&of)?.into_iter().find(|token| token.id == id);
             let revoked = theirs.is_some() && access.revoke_token(id, now)?;
             Ok(theirs.filter(|_| revoked))
         });

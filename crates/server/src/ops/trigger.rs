@@ -112,7 +112,8 @@ impl Desk {
         });
         let made = look.await?;
         let now = self.clock.now();
-        let oldest = now - Span::from(self.config.keep_history);
+        let kept_from = self.tenants.get(job.tenant).and_then(|tenant| tenant.kept_from(now));
+        let oldest = (now - Span::from(self.config.keep_history)).max(kept_from.unwrap_or(Timestamp(i64::MIN)));
         let told = |told: String| Fault::new(Code::BadTime, "planned_at", told).alone();
         if planned > now {
             return Err(

@@ -11,9 +11,10 @@ use std::time::Duration;
 use axum::body::{Body, Bytes};
 use axum::http::{HeaderMap, HeaderName, Method, StatusCode, header};
 use axum::response::Response;
-use cluster::Terms;
+use cluster::{Served, Terms, served};
 use engine::{Command, Reply};
 use model::{Actor, ServerId, ShardId};
+use serde::Serialize;
 use serde::de::DeserializeOwned;
 use store::leases::ServerRow;
 use wire::peer::{ASK, AskBody, PASSED_ON, Said};
@@ -75,6 +76,13 @@ impl Peers {
         steward::owner(&picture, shard).filter(|server| server.id != self.0.me).cloned()
     }
 
+    /// Whom a shard waits for that none of the living servers may own, in words.
+    pub(crate) fn unserved(&self, shard: ShardId) -> Option<String> {
+        let picture = self.0.pictures.borrow().clone()?;
+        let reserved = picture.reserved(shard)?;
+        (served(&picture, reserved, &self.0.terms) == Served::No).then(|| steward::unserved(reserved))
+    }
+
     /// Everybody else who is alive.
     pub(crate) fn others(&self) -> Vec<ServerRow> {
         let Some(picture) = self.0.pictures.borrow().clone() else { return Vec::new() };
@@ -128,6 +136,19 @@ impl Peers {
         let unanswered = |error: reqwest::Error| PeerError::Unanswered { name: of.name.clone(), why: chain(&error) };
         let answer = self.call(of, Method::GET, path, HeaderMap::new(), Bytes::new(), Some(ANSWER_WITHIN)).await?;
         answer.error_for_status().map_err(unanswered)?.json().await.map_err(unanswered)
+    }
+
+    /// The same, told: what it answered to that.
+    pub(crate) async fn post(
+        &self,
+        to: &ServerRow,
+        path: &str,
+        body: &impl Serialize,
+        within: Duration,
+    ) -> Result<StatusCode, PeerError> {
+        let body = Bytes::from(serde_json::to_vec(body).expect("plain data"));
+        let json = HeaderMap::from_iter([(header::CONTENT_TYPE, header::HeaderValue::from_static("application/json"))]);
+        Ok(self.call(to, Method::POST, path, json, body, Some(within)).await?.status())
     }
 
     /// An answer that has no end: events, a log that is written.

@@ -103,3 +103,69 @@ fn cert(pem: &str) -> Result<CertificateDer<'static>, String> {
 fn secret(pem: &str) -> Result<PrivateKeyDer<'static>, String> {
     PrivateKeyDer::from_pem_slice(pem.as_bytes()).map_err(|error| error.to_string())
 }
+
+#[cfg(test)]
+mod tests {
+    use axum::serve::Listener;
+    use rustls::pki_types::ServerName;
+    use tokio::io::AsyncReadExt;
+    use tokio_rustls::TlsConnector;
+
+    use super::*;
+    use crate::authority::{Authority, Kind};
+    use crate::stores::StorePlace;
+
+    fn authority() -> Authority {
+        let data = tempfile::tempdir().unwrap();
+        let mut access = StorePlace::Embedded.open(data.path(), 8).unwrap().access;
+        Authority::load_or_make(&mut *access).unwrap()
+    }
+
+    fn shown(by: &Authority, kind: Kind) -> (String, String) {
+        by.certificate(&["localhost".into()], kind).unwrap()
+    }
+
+    /// What a caller meets who trusts the port: a connection that stays and says nothing, or one that is ended.
+    async fn call(port: SocketAddr, tls: ClientConfig) -> Result<(), String> {
+        let stream = TcpStream::connect(port).await.unwrap();
+        let name = ServerName::try_from("localhost").unwrap();
+        let said = |error: std::io::Error| error.to_string();
+        let mut stream = TlsConnector::from(Arc::new(tls)).connect(name, stream).await.map_err(said)?;
+        // A server says no after the client has said its last word.
+        stream.read_u8().await.map(drop).map_err(said)
+    }
+
+    /// Whether one who shows this is let in.
+    async fn is_let_in(cluster: &Authority, tls: ClientConfig) -> Result<(), String> {
+        let (certificate, key) = shown(cluster, Kind::Peer);
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let mut port = Port::open(listener, cluster.ca_pem(), &certificate, &key).unwrap();
+        let address = port.address;
+        tokio::select! {
+            _ = port.accept() => Ok(()),
+            refused = call(address, tls) => refused,
+        }
+    }
+
+    fn nobody(cluster: &Authority) -> ClientConfig {
+        let builder = ClientConfig::builder_with_provider(ring()).with_safe_default_protocol_versions().unwrap();
+        builder.with_root_certificates(roots(cluster.ca_pem()).unwrap()).with_no_client_auth()
+    }
+
+    fn showing(cluster: &Authority, (certificate, key): (String, String)) -> ClientConfig {
+        client_tls(cluster.ca_pem(), &certificate, &key).unwrap()
+    }
+
+    #[tokio::test]
+    async fn only_who_shows_a_peers_certificate_of_this_cluster_is_let_in() {
+        let (ours, theirs) = (authority(), authority());
+        assert_eq!(is_let_in(&ours, showing(&ours, shown(&ours, Kind::Peer))).await, Ok(()));
+        for (who, tls) in [
+            ("who shows nothing", nobody(&ours)),
+            ("a server of another cluster", showing(&ours, shown(&theirs, Kind::Peer))),
+            ("who has what is shown to agents", showing(&ours, shown(&ours, Kind::Server))),
+        ] {
+            assert!(is_let_in(&ours, tls).await.is_err(), "{who}");
+        }
+    }
+}

@@ -85,7 +85,7 @@ pub(super) fn said(answer: Result<Reply, AskError>) -> Said {
             Said::Done
         }
         Err(AskError::Gone) => Said::NotHere,
-        Err(AskError::Stalled(why)) => Said::Stalled(why),
+        Err(AskError::Stalled(why) | AskError::Unserved(why)) => Said::Stalled(why),
         Err(AskError::Refused(refusal)) => Said::Refused(match refusal {
             Refusal::NoSuchJob(job) => RefusedWord::NoSuchJob(job.0),
             Refusal::NameTaken { name, by } => RefusedWord::NameTaken { name, by: by.0 },

@@ -1,33 +1,36 @@
 //! Drives a keeper with a thread and a real clock: waits for inputs or the next instant, tells, commits, releases. Before
 //! it decides and before it releases anything it looks at its lease.
 
+#[cfg(test)]
+mod lapsed;
+mod written;
+
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use cluster::{Stretch, Tenure};
-use crossbeam_channel::{Receiver, RecvTimeoutError};
-use engine::{Caller, Effect, Input, Refusal, Shard};
-use model::{ShardId, Timestamp};
+use crossbeam_channel::{Receiver, RecvTimeoutError, Sender};
+use engine::{Caller, Effect, Input, Refusal};
+use model::{Account, ShardId, Timestamp};
+use store::Reads;
 use store::read::Letter;
-use store::{Reads, StoreError};
 use tokio::sync::oneshot;
-use tokio_util::sync::{CancellationToken, DropGuard};
+use tokio_util::sync::DropGuard;
 
 use super::complaint::Complaint;
-use super::handle::{Message, Progress, ShardHandle};
-use super::keeper::{Keeper, Trouble};
-use super::lane::{Back, Lane, Wish, Written};
+use super::handle::{Message, Progress};
+use super::keeper::Keeper;
+use super::lane::{Back, Lane, Wish};
 use super::lent::Lent;
-use super::load;
-use super::release::{Answers, Outlets, Seat, prepare, release};
+use super::release::{Answers, Outlets, Seat, release};
 use crate::clock::Clock;
 use crate::events::Ring;
-use crate::short_slice;
+use crate::lending::Lending;
 
 /// At most so many messages are taken in before what they decided is handed on.
 const TURN_MAX: usize = 1_000;
-/// How long to wait before a batch the store could not take is sent again.
-const SEND_AGAIN_AFTER: Duration = Duration::from_millis(200);
+/// How often a shard says at most what it has and wants of limits it shares.
+const ACCOUNT_EVERY: Duration = Duration::from_millis(10);
 const LOOK_AT_CLOCK_EVERY: Duration = Duration::from_secs(1);
 /// A store that takes no writes keeps a stopping server no longer than this: what is not written was promised to nobody.
 const STOP_WITHIN: Duration = Duration::from_secs(5);
@@ -42,6 +45,8 @@ pub(crate) struct Surroundings {
     /// None: nobody else can own anything.
     pub tenure: Option<Arc<Tenure>>,
     pub lent: Lent,
+    /// Where it says what it has and wants of limits it shares with other shards.
+    pub lending: Lending,
     /// Messages that may wait for a shard; then whoever sends waits.
     pub messages_max: usize,
 }
@@ -57,83 +62,21 @@ pub enum End {
     Failed(String),
 }
 
-/// Takes the shard over, loads it and starts its thread; blocks until it runs. `ended` is called on that thread.
-pub(crate) fn start(
-    shard: ShardId,
-    stretch: Option<Stretch>,
-    lane: Lane,
-    around: Surroundings,
-    ended: impl FnOnce(End) + Send + 'static,
-) -> Result<(ShardHandle, Seat), StoreError> {
-    let (loads, loaded) = crossbeam_channel::bounded(1);
-    let back: Back = Arc::new(move |written| drop(loads.send(written)));
-    let gone = || StoreError::Failed("the writer has stopped".into());
-    if !lane.wish(Wish::Load(shard), &back) {
-        return Err(gone());
-    }
-    let Written::Load(loaded) = loaded.recv().map_err(|_| gone())? else { return Err(gone()) };
-    let (ownership, stored, ids) = *loaded?;
-    around.lent.note(ids.clone(), shard);
-    let revived = revive(ownership, stored, ids, shard, &*around.reads, around.clock.now());
-    let keeper = Keeper::new(revived, ownership.standing);
-    let (messages, received) = crossbeam_channel::bounded(around.messages_max);
-    let written = messages.clone();
-    let (progress, over) = (Arc::new(Progress::default()), CancellationToken::new());
-    progress.term.store(ownership.term.0, std::sync::atomic::Ordering::Relaxed);
-    let driver = Driver {
-        keeper,
-        shard,
-        received,
-        back: Arc::new(move |w| drop(written.send(Message::Written(w)))),
-        lane,
-        around,
-        stretch,
-        answers: Answers::default(),
-        callers: 0,
-        progress: Arc::clone(&progress),
-        send_again: Vec::new(),
-        complaint: Complaint::default(),
-        reloading: false,
-        stopping: None,
-        stop_by: None,
-        looked: Instant::now(),
-        _over: over.clone().drop_guard(),
-    };
-    std::thread::Builder::new()
-        .name(format!("duly-shard-{shard}"))
-        .spawn(move || {
-            short_slice::ask_on_time();
-            ended(driver.run());
-        })
-        .map_err(|error| StoreError::Failed(format!("cannot start a thread: {error}")))?;
-    Ok((ShardHandle { messages, over, progress }, Seat { shard, term: ownership.term }))
+/// How the loop hears, and how it is answered.
+pub(super) struct Channel {
+    pub received: Receiver<Message>,
+    /// Into `received`.
+    pub own: Sender<Message>,
+    /// Also into `received`, for the store.
+    pub back: Back,
 }
 
-/// The engine's memory, made from what the store has.
-pub fn revive(
-    ownership: store::Ownership,
-    stored: store::Stored,
-    ids: std::ops::Range<i64>,
-    shard: ShardId,
-    reads: &dyn Reads,
-    now: Timestamp,
-) -> Shard {
-    let mut loaded = load::decode(ownership, stored, ids, shard);
-    for parent in load::broadcasts(&loaded) {
-        let filter = store::read::InstanceFilter { parent: Some(parent), limit: 10_000, ..Default::default() };
-        let by = Instant::now() + Duration::from_secs(10);
-        let children = reads.instances(&filter, by).unwrap_or_default();
-        let failed = children.iter().filter(|c| matches!(c.state, model::State::Failed | model::State::Dead)).count();
-        loaded.spread_failures.push((parent, failed as u32));
-    }
-    Shard::load(loaded, now)
-}
-
-struct Driver {
+pub(super) struct Driver {
     keeper: Keeper,
     shard: ShardId,
-    received: Receiver<Message>,
-    back: Back,
+    channel: Channel,
+    /// A mark of ours is among what is received.
+    marked: bool,
     lane: Lane,
     around: Surroundings,
     /// In which stretch of the tenure it was taken over; None: nobody else can own anything.
@@ -149,12 +92,50 @@ struct Driver {
     stopping: Option<oneshot::Sender<()>>,
     stop_by: Option<Instant>,
     looked: Instant,
+    /// What it said last of limits it shares, and when it last looked if any binds it.
+    account: Option<Account>,
+    accounted: Option<Instant>,
+    /// Something was told since.
+    told: bool,
     _over: DropGuard,
 }
 
 impl Driver {
+    pub(super) fn new(
+        keeper: Keeper,
+        channel: Channel,
+        lane: Lane,
+        around: Surroundings,
+        stretch: Option<Stretch>,
+        progress: Arc<Progress>,
+        over: DropGuard,
+    ) -> Driver {
+        Driver {
+            shard: keeper.shard().id(),
+            keeper,
+            channel,
+            marked: false,
+            lane,
+            around,
+            stretch,
+            answers: Answers::default(),
+            callers: 0,
+            progress,
+            send_again: Vec::new(),
+            complaint: Complaint::default(),
+            reloading: false,
+            stopping: None,
+            stop_by: None,
+            looked: Instant::now(),
+            account: None,
+            accounted: None,
+            told: true,
+            _over: over,
+        }
+    }
+
     /// Until the shard is stopped, let go, or the store fails for good.
-    fn run(mut self) -> End {
+    pub(super) fn run(mut self) -> End {
         loop {
             if let Err(end) = self.turn() {
                 self.answer_everyone();
@@ -175,7 +156,7 @@ impl Driver {
     fn turn(&mut self) -> Result<(), End> {
         self.hold_on()?;
         self.launch_due()?;
-        match self.received.recv_deadline(self.wait_until()) {
+        match self.channel.received.recv_deadline(self.wait_until()) {
             Ok(message) => {
                 self.hold_on()?;
                 self.take(message)?;
@@ -184,7 +165,7 @@ impl Driver {
                     if !self.keeper.takes_inputs() || self.keeper.is_due(self.around.clock.now()) {
                         break;
                     }
-                    let Ok(message) = self.received.try_recv() else { break };
+                    let Ok(message) = self.channel.received.try_recv() else { break };
                     self.take(message)?;
                 }
             }
@@ -192,7 +173,25 @@ impl Driver {
             Err(RecvTimeoutError::Disconnected) => return Err(End::Stopped),
         }
         self.look_at_clock()?;
-        self.advance()
+        self.advance()?;
+        self.give_account();
+        Ok(())
+    }
+
+    /// Says what it has and wants of limits it shares with other shards, if that is news.
+    fn give_account(&mut self) {
+        let early = self.accounted.is_some_and(|last| last.elapsed() < ACCOUNT_EVERY);
+        if !self.told || early || self.reloading || self.stopping.is_some() {
+            return;
+        }
+        let account = self.keeper.shard().account(self.around.clock.now());
+        // Where nothing binds, nothing changes.
+        let bound = account.as_ref().is_some_and(|account| !account.holdings.is_empty());
+        (self.told, self.accounted) = (false, bound.then(Instant::now));
+        if account != self.account {
+            self.account.clone_from(&account);
+            account.into_iter().for_each(|account| self.around.lending.say(account));
+        }
     }
 
     /// Whoever cannot renew its lease stops deciding before another may begin.
@@ -220,8 +219,13 @@ impl Driver {
         for (at, _) in &self.send_again {
             until = until.min(*at);
         }
+        if let Some(last) = self.accounted.filter(|_| self.told && !self.reloading && self.stopping.is_none()) {
+            until = until.min(last + ACCOUNT_EVERY);
+        }
         if self.keeper.takes_inputs() && !self.reloading && self.stopping.is_none() {
-            until = until.min(self.keeper.next_wake().map_or(until, |wake| self.around.clock.instant_of(wake)));
+            let silence = self.keeper.next_silence().filter(|_| !self.marked);
+            let wake = self.keeper.next_wake().into_iter().chain(silence).min();
+            until = until.min(wake.map_or(until, |wake| self.around.clock.instant_of(wake)));
         }
         until
     }
@@ -275,6 +279,10 @@ impl Driver {
                 }
             }
             Message::Written(written) => self.written(written)?,
+            Message::HeardUntil(until) => {
+                self.marked = false;
+                self.tell(Input::Quiet { until })?;
+            }
             Message::Stop(done) => {
                 self.stopping = Some(done);
                 self.stop_by = Some(Instant::now() + STOP_WITHIN);
@@ -288,9 +296,18 @@ impl Driver {
         if self.stopping.is_some() {
             return Ok(());
         }
+        self.told = true;
         match self.keeper.tell(self.around.clock.now(), input) {
             Ok(()) => Ok(()),
             Err(trouble) => self.meet(trouble),
+        }
+    }
+
+    /// Before anybody is judged by its silence, everything that waits here is taken in: it may be a word of his.
+    fn mark_silence(&mut self, now: Timestamp) {
+        if self.stopping.is_none() && !self.marked && self.keeper.next_silence().is_some_and(|at| at <= now) {
+            // A channel that is full is read first.
+            self.marked = self.channel.own.try_send(Message::HeardUntil(now)).is_ok();
         }
     }
 
@@ -311,6 +328,7 @@ impl Driver {
         if self.reloading {
             return Ok(());
         }
+        self.mark_silence(now);
         match self.keeper.tell_next_again(now) {
             Ok(_) => {}
             Err(trouble) => return self.meet(trouble),
@@ -323,99 +341,12 @@ impl Driver {
         Ok(())
     }
 
-    fn written(&mut self, written: Written) -> Result<(), End> {
-        match written {
-            Written::Commit(Ok(answers)) => {
-                *self.progress.trouble.lock() = None;
-                if let Some((lasted, tries)) = self.complaint.over(Instant::now()) {
-                    tracing::info!(?lasted, tries, "the store takes writes again");
-                }
-                let (commit, effects, trouble) = self.keeper.committed(answers, self.around.clock.now());
-                prepare(&commit, &*self.around.outlets);
-                self.written_down(commit);
-                self.release(effects)?;
-                trouble.map_or(Ok(()), |trouble| self.meet(trouble))
-            }
-            Written::Commit(Err(error)) => {
-                self.complain(&error, "a commit did not go through");
-                let trouble = self.keeper.failed(error);
-                self.meet(trouble)
-            }
-            Written::Standing(Ok(standing)) => match self.keeper.stands_at(standing) {
-                Some(trouble) => self.meet(trouble),
-                None => {
-                    let (commit, effects, trouble) = self.keeper.done_after_all();
-                    self.written_down(commit);
-                    self.release(effects)?;
-                    trouble.map_or(Ok(()), |trouble| self.meet(trouble))
-                }
-            },
-            Written::Standing(Err(error)) => self.wait_and(Wish::Standing(self.shard), &error),
-            Written::Load(Ok(loaded)) => {
-                let (ownership, stored, ids) = *loaded;
-                self.around.lent.note(ids.clone(), self.shard);
-                let shard = revive(ownership, stored, ids, self.shard, &*self.around.reads, self.around.clock.now());
-                self.keeper.reloaded(shard, ownership.standing);
-                self.reloading = false;
-                self.progress.term.store(ownership.term.0, std::sync::atomic::Ordering::Relaxed);
-                let kept: std::collections::HashSet<_> = self.keeper.callers().into_iter().collect();
-                for (caller, answer) in self.answers.extract_if(|caller, _| !kept.contains(caller)).collect::<Vec<_>>()
-                {
-                    tracing::debug!(?caller, "an answer was lost with a load");
-                    let _ = answer.send(Err(Refusal::NotOwner));
-                }
-                self.around.outlets.greet_all(self.seat());
-                self.around.outlets.wake(self.shard);
-                Ok(())
-            }
-            Written::Load(Err(error)) => self.wait_and(Wish::Load(self.shard), &error),
-            Written::Ids(_, Ok(ids)) => {
-                self.around.lent.note(ids.clone(), self.shard);
-                self.tell(Input::Ids { from: ids.start, until: ids.end })
-            }
-            Written::Ids(count, Err(error)) => self.wait_and(Wish::Ids(self.shard, count), &error),
-        }
-    }
-
-    fn written_down(&self, commit: Arc<engine::Commit>) {
-        *self.progress.latest.lock() = Some((commit.batch, commit.horizon));
-        self.around.ring.push(commit);
-    }
-
-    /// Tries follow each other five times a second: not each of them is worth a line.
-    fn complain(&mut self, error: &dyn std::fmt::Display, what: &str) {
-        if let Some(tries) = self.complaint.failed(Instant::now()) {
-            tracing::warn!(%error, tries, "{what}; said once a minute while it lasts");
-        }
-        *self.progress.trouble.lock() = Some(error.to_string());
-    }
-
-    fn wait_and(&mut self, wish: Wish, error: &StoreError) -> Result<(), End> {
-        self.complain(error, "the store does not answer");
-        self.send_again.push((Instant::now() + SEND_AGAIN_AFTER, wish));
-        Ok(())
-    }
-
-    fn meet(&mut self, trouble: Trouble) -> Result<(), End> {
-        match trouble {
-            Trouble::SendAgain(commit) => {
-                self.send_again.push((Instant::now() + SEND_AGAIN_AFTER, Wish::Commit(commit)));
-                Ok(())
-            }
-            Trouble::AskStanding => self.wish(Wish::Standing(self.shard)),
-            Trouble::Reload => {
-                tracing::error!("the shard is loaded again");
-                self.reloading = true;
-                self.wish(Wish::Load(self.shard))
-            }
-            Trouble::ReloadAfterCommit => Ok(()),
-            Trouble::LetGo => Err(End::LetGo("another server owns it".into())),
-            Trouble::Die(what) => Err(End::Failed(format!("the store failed for good: {what}"))),
-        }
-    }
-
     fn wish(&mut self, wish: Wish) -> Result<(), End> {
-        if self.lane.wish(wish, &self.back) { Ok(()) } else { Err(End::Failed("the writer has stopped".into())) }
+        if self.lane.wish(wish, &self.channel.back) {
+            Ok(())
+        } else {
+            Err(End::Failed("the writer has stopped".into()))
+        }
     }
 
     fn release(&mut self, effects: Vec<Effect>) -> Result<(), End> {

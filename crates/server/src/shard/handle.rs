@@ -37,6 +37,8 @@ pub(super) enum Message {
         letters: Vec<Letter>,
     },
     Written(Written),
+    /// The shard's own mark: whatever came before it has been taken.
+    HeardUntil(Timestamp),
     Stop(oneshot::Sender<()>),
 }
 
@@ -68,6 +70,9 @@ pub enum AskError {
     Gone,
     #[error("the store does not take writes now: {0}")]
     Stalled(String),
+    /// Nobody was told, and nobody is there who could be.
+    #[error("{0}")]
+    Unserved(String),
 }
 
 impl ShardHandle {

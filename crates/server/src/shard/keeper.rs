@@ -3,16 +3,21 @@
 //! the very same one.
 //!
 //! Inputs are kept until their commit is known. When one of them breaks the engine or makes an impossible commit, the
-//! shard is loaded again and they are told again one per commit; the one that fails again is put away.
+//! shard is loaded again and they are told again one per commit (`again.rs`); while the outcome of a commit is unknown they
+//! are only kept (`doubt.rs`).
+
+mod again;
+mod doubt;
 
 use std::collections::VecDeque;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
-use engine::{Answer, Caller, Change, Commit, Decisions, Effect, Input, Message, MessageId, Refusal, Shard};
-use model::{Batch, JobId, Timestamp};
-use store::{CommitError, Standing};
+use engine::{Answer, Caller, Commit, Decisions, Effect, Input, Shard};
+use model::{Batch, Timestamp};
+use store::Standing;
 
+use self::again::is_of_the_past;
 use super::unwritten::{Unwritten, is_free};
 
 /// No more changes than this gather behind a commit that is under way.
@@ -26,6 +31,10 @@ pub struct Keeper {
     horizon: Timestamp,
     gathered: Gathered,
     flight: Option<Flight>,
+    /// Nobody knows whether the commit under way is on disk.
+    in_doubt: bool,
+    /// What came while it was in doubt, in order, and has not been told yet.
+    held: VecDeque<Input>,
     /// Inputs told again, each in a commit of its own, after one of them broke something.
     again: VecDeque<Input>,
     /// The input being told alone.
@@ -79,6 +88,8 @@ impl Keeper {
             horizon: standing.horizon,
             gathered: Gathered::default(),
             flight: None,
+            in_doubt: false,
+            held: VecDeque::new(),
             again: VecDeque::new(),
             alone: false,
             stale: false,
@@ -93,12 +104,31 @@ impl Keeper {
 
     /// Whether it can be told more; if not, wait for the commit under way.
     pub fn takes_inputs(&self) -> bool {
-        !self.stale && !self.alone && self.again.is_empty() && self.gathered.decisions.changes.len() < GATHER_MAX
+        !self.is_mending() && !self.is_holding() && self.has_room()
+    }
+
+    /// Inputs are told one per commit, or will be.
+    fn is_mending(&self) -> bool {
+        self.stale || self.alone || !self.again.is_empty()
+    }
+
+    /// Inputs wait for the outcome of a commit, or behind those that did.
+    fn is_holding(&self) -> bool {
+        self.in_doubt || !self.held.is_empty()
+    }
+
+    fn has_room(&self) -> bool {
+        self.gathered.decisions.changes.len() < GATHER_MAX
     }
 
     /// When time alone will make it decide something.
     pub fn next_wake(&self) -> Option<Timestamp> {
         if self.flight.is_some() { self.shard.next_wake_while_writing() } else { self.shard.next_wake() }
+    }
+
+    /// When it must know whether everybody was silent.
+    pub fn next_silence(&self) -> Option<Timestamp> {
+        self.shard.next_silence().filter(|_| self.takes_inputs())
     }
 
     /// Whether something may start now.
@@ -111,17 +141,20 @@ impl Keeper {
         if self.stale && is_of_the_past(&input) {
             return Ok(());
         }
-        if self.stale || self.alone || !self.again.is_empty() {
-            self.again.extend(Some(input).filter(|input| !matches!(input, Input::Tick)));
+        if self.is_mending() {
+            self.again.extend(Some(input).filter(|input| !is_level(input)));
+            return Ok(());
+        }
+        if self.is_holding() {
+            self.hold(input);
             return Ok(());
         }
         self.step(now, input)
     }
 
     fn step(&mut self, now: Timestamp, input: Input) -> Result<(), Trouble> {
-        // Ticks are levels: they come again by themselves.
-        let is_tick = matches!(input, Input::Tick);
-        if !is_tick {
+        let is_level = is_level(&input);
+        if !is_level {
             self.gathered.inputs.push(input.clone());
         }
         let Gathered { decisions, unwritten, .. } = &mut self.gathered;
@@ -133,7 +166,7 @@ impl Keeper {
                 Ok(())
             }
             Err(panic) => {
-                let input = if is_tick { Input::Tick } else { self.gathered.inputs.pop().expect("just kept") };
+                let input = if is_level { Input::Tick } else { self.gathered.inputs.pop().expect("just kept") };
                 let job = self.shard.blamed();
                 Err(self.broke(input, job, panic_text(&*panic)))
             }
@@ -179,7 +212,7 @@ impl Keeper {
     /// Orders of what was written ahead of its time leave past what is still to be written, unless that is about the same
     /// job: a flood of others does not delay them.
     fn take_free_orders(&mut self) -> Vec<Effect> {
-        if self.stale || self.alone || !self.again.is_empty() {
+        if self.is_mending() || self.in_doubt {
             return Vec::new();
         }
         let Gathered { decisions, unwritten, waiting, .. } = &mut self.gathered;
@@ -234,146 +267,14 @@ impl Keeper {
         (flight.commit, effects, trouble)
     }
 
-    /// After a trouble: tells the next of the inputs that are told alone. False: there is none.
-    pub fn tell_next_again(&mut self, now: Timestamp) -> Result<bool, Trouble> {
-        if self.stale || self.alone || self.flight.is_some() || !self.gathered.inputs.is_empty() {
-            return Ok(false);
-        }
-        let Some(input) = self.again.pop_front() else { return Ok(false) };
-        self.alone = true;
-        self.step(now, input)?;
-        if self.gathered.decisions.is_empty() {
-            self.gathered.inputs.clear();
-            self.alone = false;
-        }
-        Ok(true)
-    }
-
-    /// What a failed commit means.
-    pub fn failed(&mut self, error: CommitError) -> Trouble {
-        let flight = self.flight.as_ref().expect("a commit was under way");
-        match error {
-            CommitError::NotOwner { .. } => Trouble::LetGo,
-            CommitError::Retry(_) => Trouble::SendAgain(Arc::clone(&flight.commit)),
-            CommitError::Unknown(_) => Trouble::AskStanding,
-            CommitError::Fatal(what) => Trouble::Die(what),
-            CommitError::Impossible { index, what } => {
-                let flight = self.flight.take().expect("looked at above");
-                // A tick decides about many jobs, and the last of them need not be the one that went wrong.
-                let job = flight.commit.changes.get(index).and_then(Change::job);
-                if self.alone && flight.inputs.len() == 1 {
-                    let input = flight.inputs.into_iter().next().expect("counted");
-                    return self.broke(input, job.or(self.shard.blamed()), what);
-                }
-                if flight.inputs.is_empty() {
-                    return self.broke(Input::Tick, job, what);
-                }
-                self.keep_for_telling_again(flight.inputs)
-            }
-        }
-    }
-
-    /// Where the store stands after a commit of unknown outcome. None: it is done, see `done_after_all`.
-    pub fn stands_at(&mut self, standing: Standing) -> Option<Trouble> {
-        let flight = self.flight.as_ref().expect("a commit was under way");
-        if standing.term != flight.commit.term {
-            return Some(Trouble::LetGo);
-        }
-        match standing.batch {
-            batch if batch == flight.commit.batch => None,
-            batch if batch.0 == flight.commit.batch.0 - 1 => Some(Trouble::SendAgain(Arc::clone(&flight.commit))),
-            // The store went back: what we remember is a future it no longer knows.
-            _ => {
-                let flight = self.flight.take().expect("looked at above");
-                Some(self.keep_for_telling_again(flight.inputs))
-            }
-        }
-    }
-
-    /// The commit under way turned out to be done, though its answer was lost. Its claims are asked again: whoever
-    /// holds them by now is the answer. Whom it let through is seen by loading.
-    pub fn done_after_all(&mut self) -> (Arc<Commit>, Vec<Effect>, Option<Trouble>) {
-        let flight = self.flight.take().expect("a commit was under way");
-        self.horizon = flight.commit.horizon;
-        if self.stale {
-            self.forget_taken(&flight.commit);
-            return (flight.commit, flight.effects, Some(Trouble::Reload));
-        }
-        self.alone = false;
-        if flight.commit.changes.iter().any(lets_through) {
-            let trouble = self.keep_for_telling_again(Vec::new());
-            self.forget_taken(&flight.commit);
-            return (flight.commit, flight.effects, Some(trouble));
-        }
-        let asked_later = std::mem::replace(&mut self.gathered.decisions.claims, flight.commit.claims.clone());
-        self.gathered.decisions.claims.extend(asked_later);
-        let effects = self.standing(flight.effects);
-        (flight.commit, effects, None)
-    }
-
-    /// What other shards said is said until it is taken, so that it may have been heard once more than it was taken.
-    fn forget_taken(&mut self, commit: &Commit) {
-        let taken: Vec<MessageId> = commit
-            .changes
-            .iter()
-            .filter_map(|change| if let Change::Took { id } = change { Some(*id) } else { None })
-            .collect();
-        self.again.retain(|input| !matches!(input, Input::Heard { id, .. } if taken.contains(id)));
-    }
-
-    fn keep_for_telling_again(&mut self, first: Vec<Input>) -> Trouble {
-        let gathered = std::mem::take(&mut self.gathered);
-        let later = std::mem::take(&mut self.again);
-        self.again = first.into_iter().chain(gathered.inputs).chain(later).filter(worth_repeating).collect();
-        self.alone = false;
-        self.stale = true;
-        // A commit under way holds what was decided before the trouble; it may still succeed.
-        if self.flight.is_some() { Trouble::ReloadAfterCommit } else { Trouble::Reload }
-    }
-
-    /// An input broke the engine. The first time all of them are told again, alone; the second time it is put away.
-    fn broke(&mut self, input: Input, job: Option<JobId>, error: String) -> Trouble {
-        let is_tick = matches!(input, Input::Tick);
-        if job.is_none() && is_tick {
-            self.unblamed += 1;
-            if self.unblamed > 3 {
-                return Trouble::Die(format!("the engine fails at every tick and no job is to blame: {error}"));
-            }
-        }
-        if !self.alone && !is_tick {
-            self.gathered.inputs.push(input);
-            return self.keep_for_telling_again(Vec::new());
-        }
-        // It was told alone, or it is time itself, which need not be told twice to know the job to blame.
-        if let Input::Command { caller, .. } = &input {
-            self.refused.push(refusal(*caller, &error));
-        }
-        let mut next = vec![Input::Quarantine { job, input: describe(&input), error }];
-        // It would come again for ever.
-        if let Input::Heard { id, .. } = input {
-            next.push(Input::Heard { id, message: Message::Nothing });
-        }
-        self.keep_for_telling_again(next)
-    }
-
-    /// The shard as the store has it now, under a new term.
-    pub fn reloaded(&mut self, shard: Shard, standing: Standing) {
-        self.shard = shard;
-        self.batch = standing.batch;
-        self.horizon = standing.horizon;
-        self.alone = false;
-        self.stale = false;
-        self.gathered = Gathered::default();
-        self.gathered.decisions.effects = std::mem::take(&mut self.refused);
-    }
-
     /// Everyone who still waits for an answer, when the shard is let go.
     pub fn callers(&self) -> Vec<Caller> {
         let flight = self.flight.iter().flat_map(|flight| &flight.inputs);
-        let waiting = flight.chain(&self.gathered.inputs).chain(&self.again).filter_map(|input| match input {
-            Input::Command { caller, .. } => Some(*caller),
-            _ => None,
-        });
+        let waiting =
+            flight.chain(&self.gathered.inputs).chain(&self.held).chain(&self.again).filter_map(|input| match input {
+                Input::Command { caller, .. } => Some(*caller),
+                _ => None,
+            });
         let answered = self.gathered.decisions.effects.iter().filter_map(|effect| match effect {
             Effect::Reply { caller, .. } => Some(*caller),
             _ => None,
@@ -382,57 +283,9 @@ impl Keeper {
     }
 }
 
-/// What is said again after a load, and must not be told from before: what other shards said may be taken by now, and what
-/// an agent holds is known when it has answered the greeting of the new term.
-fn is_of_the_past(input: &Input) -> bool {
-    match input {
-        Input::Heard { .. } | Input::NotHere { .. } => true,
-        // Executors are not greeted.
-        Input::AgentUp { agent, .. } => !agent.kind.is_executor(),
-        _ => false,
-    }
-}
-
-/// Ticks come by themselves; what agents said comes again when they are greeted under the new term.
-fn worth_repeating(input: &Input) -> bool {
-    match input {
-        Input::Command { .. }
-        | Input::Report { .. }
-        | Input::Heard { .. }
-        | Input::Quarantine { .. }
-        | Input::ClockJumped { .. } => true,
-        Input::Tick
-        | Input::ClaimAnswered(_)
-        | Input::Granted(_)
-        | Input::AgentUp { .. }
-        | Input::AgentBeat { .. }
-        | Input::AgentGone { .. }
-        | Input::AgentRemoved { .. }
-        | Input::NotHere { .. }
-        | Input::Unanswered { .. }
-        | Input::Asked { .. }
-        | Input::Reconcile { .. }
-        | Input::Roster(_)
-        | Input::Ids { .. } => false,
-    }
-}
-
-/// Its answer tells who holds what from now on.
-fn lets_through(change: &Change) -> bool {
-    matches!(change, Change::Drawn(_) | Change::Returned(_) | Change::ResourcePut { .. })
-}
-
-fn refusal(caller: Caller, error: &str) -> Effect {
-    Effect::Reply { caller, reply: Err(Refusal::Quarantining(error.to_string())) }
-}
-
-fn describe(input: &Input) -> String {
-    let mut text = format!("{input:?}");
-    if text.len() > 2_000 {
-        let cut = (0..=2_000).rev().find(|at| text.is_char_boundary(*at)).unwrap_or(0);
-        text.truncate(cut);
-    }
-    text
+/// Levels, not messages: they come again by themselves.
+fn is_level(input: &Input) -> bool {
+    matches!(input, Input::Tick | Input::Quiet { .. })
 }
 
 fn panic_text(panic: &(dyn std::any::Any + Send)) -> String {

@@ -10,13 +10,15 @@ mod load;
 mod place;
 mod release;
 mod shards;
+mod start;
 mod unwritten;
 
-pub use driver::{End, revive};
+pub use driver::End;
 pub use handle::{AskError, Progress, ShardHandle};
 pub use lane::Lane;
 pub use release::{Answers, Outlets, Parcel, Seat, Stop, release};
 pub use shards::Shards;
+pub use start::revive;
 
 pub(crate) use driver::Surroundings;
 pub(crate) use lent::Lent;

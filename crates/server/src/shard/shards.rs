@@ -7,16 +7,20 @@ use std::time::{Duration, Instant};
 
 use cluster::Stretch;
 use engine::{Command, Input, Reply, Scope};
-use model::{Actor, AttemptId, InstanceId, JobId, Report, ShardId, TenantId, shard_of, shard_of_name};
+use model::{
+    Actor, AttemptId, InstanceId, JobId, Report, ShardId, TenantId, shard_of, shard_of_name, shard_of_name_in,
+};
 use parking_lot::RwLock;
 use store::StoreError;
 use tokio::sync::mpsc;
 
-use super::driver::{self, End, Surroundings};
+use super::driver::{End, Surroundings};
 use super::handle::{AskError, ShardHandle};
 use super::lane::Lane;
 use super::place::{FIRST, Place, place_of};
+use super::start;
 use crate::peers::Peers;
+use crate::tenants::Tenants;
 
 /// How long a command waits for its shard to have an owner.
 const OWNED_WITHIN: Duration = Duration::from_secs(10);
@@ -27,10 +31,11 @@ const READ_WITHIN: Duration = Duration::from_secs(5);
 pub struct Shards(Arc<Inner>);
 
 struct Inner {
-    /// Fixed when the store was made.
+    /// Those that all tenants share; fixed when the store was made.
     count: i64,
     lanes: Vec<Lane>,
     around: Surroundings,
+    tenants: Arc<Tenants>,
     running: RwLock<BTreeMap<ShardId, ShardHandle>>,
     ended: mpsc::UnboundedSender<(ShardId, End)>,
     /// None: there are no others.
@@ -48,10 +53,11 @@ impl Shards {
         count: i64,
         lanes: Vec<Lane>,
         around: Surroundings,
+        tenants: Arc<Tenants>,
     ) -> (Shards, mpsc::UnboundedReceiver<(ShardId, End)>) {
         let (ended, ends) = mpsc::unbounded_channel();
         let (running, others) = (RwLock::default(), OnceLock::new());
-        (Shards(Arc::new(Inner { count, lanes, around, running, ended, others })), ends)
+        (Shards(Arc::new(Inner { count, lanes, around, tenants, running, ended, others })), ends)
     }
 
     /// `changed` is called when something that all servers share was changed here.
@@ -62,6 +68,11 @@ impl Shards {
 
     fn peers(&self) -> Option<&Peers> {
         self.0.others.get().map(|others| &others.peers)
+    }
+
+    /// Whom a shard waits for that none of the living servers may own, in words.
+    pub(crate) fn unserved(&self, shard: ShardId) -> Option<String> {
+        self.peers().filter(|_| self.handle(shard).is_none())?.unserved(shard)
     }
 
     // ---- which
@@ -75,7 +86,8 @@ impl Shards {
     }
 
     fn of_new_job(&self, tenant: TenantId, name: &str) -> ShardId {
-        shard_of_name(tenant, name, self.0.count)
+        let own = self.0.tenants.get(tenant).and_then(|record| shard_of_name_in(&record.own, tenant, name));
+        own.unwrap_or_else(|| shard_of_name(tenant, name, self.0.count))
     }
 
     pub(crate) async fn of_instance(&self, id: InstanceId) -> Result<ShardId, AskError> {
@@ -132,6 +144,9 @@ impl Shards {
     async fn ask_owner(&self, shard: ShardId, by: Actor, command: Command) -> Result<Reply, AskError> {
         let give_up = Instant::now() + OWNED_WITHIN;
         loop {
+            if let Some(why) = self.unserved(shard) {
+                return Err(AskError::Unserved(why));
+            }
             let told = match (self.handle(shard), self.peers()) {
                 (Some(handle), None) => return handle.ask(by, command).await,
                 (Some(_), Some(_)) => self.ask_here(shard, by.clone(), command.clone()).await,
@@ -210,10 +225,11 @@ impl Shards {
         let this = self.clone();
         let (begin, begun) = crossbeam_channel::bounded::<()>(1);
         let (handle, seat) =
-            driver::start(shard, stretch, self.lane(shard).clone(), self.0.around.clone(), move |end| {
+            start::start(shard, stretch, self.lane(shard).clone(), self.0.around.clone(), move |end| {
                 let _ = begun.recv();
                 // In this order: once it is seen not to run, it may be owned again.
                 this.0.around.outlets.let_go(shard);
+                this.0.around.lending.forget(shard);
                 this.0.running.write().remove(&shard);
                 let _ = this.0.ended.send((shard, end));
             })?;

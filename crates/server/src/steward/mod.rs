@@ -14,7 +14,7 @@ use cluster::{Tenure, Terms, decide};
 use model::{ServerId, ShardId, Span, Term};
 use parking_lot::Mutex;
 use store::StoreError;
-use store::leases::{Leases, Picture, ServerRow, Wakes};
+use store::leases::{Leases, Picture, Reserved, ServerRow, Wakes};
 use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 
@@ -120,6 +120,14 @@ pub(crate) fn living(picture: &Picture, terms: &Terms) -> Vec<ServerRow> {
     let grace = Span::from(terms.grace);
     let living = picture.servers.iter().filter(|server| cluster::round::is_living(server, picture.now, grace));
     living.cloned().collect()
+}
+
+/// Why nobody schedules a tenant.
+pub(crate) fn unserved(reserved: &Reserved) -> String {
+    let Reserved { tenant, servers, .. } = reserved;
+    let several = if servers.len() == 1 { "server" } else { "servers" };
+    let none = if servers.len() == 1 { "it is not" } else { "none of them is" };
+    format!("tenant {tenant} may only be scheduled by {several} {}, and {none} there to do it", servers.join(", "))
 }
 
 /// Whoever owns the shard, if it is alive.

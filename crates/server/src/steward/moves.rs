@@ -43,25 +43,28 @@ impl Steward {
     }
 
     /// Another should have them: each is stopped, then handed to it, one after the other, so that all but one go on.
-    pub(super) fn give(&self, given: Vec<(ShardId, ServerId)>) {
+    pub(super) fn give(&self, given: Vec<(ShardId, Option<ServerId>)>) {
         if given.is_empty() {
             return;
         }
         let all: Vec<ShardId> = given.iter().map(|(shard, _)| *shard).collect();
-        let (shards, moving, me) = (self.shards.clone(), Arc::clone(&self.moving), self.me.id);
+        let (shards, moving, me) = (self.shards.clone(), Arc::clone(&self.moving), self.me.life());
         let (lease, clock) = (Span::from(self.terms.lease), self.clock.clone());
         self.beside(all, async move {
             for (shard, next) in given {
                 shards.let_go(shard).await;
                 let (moving, by) = (Arc::clone(&moving), clock.now() + HAND_OVER_WITHIN);
-                let give = move || moving.lock().hand_over(me, Some(next), &[shard], lease, by);
+                let give = move || moving.lock().hand_over(me, next, &[shard], lease, by);
                 let handed = tokio::task::spawn_blocking(give).await;
                 // What nobody answered may still be done: until it no longer can be, the shard is not touched.
                 while !matches!(handed, Ok(Ok(()))) && clock.now() <= by {
                     tokio::time::sleep(LOOK_AGAIN).await;
                 }
                 match handed {
-                    Ok(Ok(())) => tracing::info!(%shard, to = %next, "a shard was handed over"),
+                    Ok(Ok(())) => match next {
+                        Some(next) => tracing::info!(%shard, to = %next, "a shard was handed over"),
+                        None => tracing::warn!(%shard, "a shard is let go that none of the servers here may own"),
+                    },
                     // It is still ours by its row: the next round takes it again, or gives it.
                     Ok(Err(error)) => tracing::warn!(%shard, %error, "a shard could not be handed over"),
                     Err(panic) => tracing::error!(%shard, %panic, "handing a shard over failed"),

@@ -1,29 +1,32 @@
 //! Where executors come in: `/api/*` beside our own API, under the root and under the names admins are usually found by.
 //! Whatever happens the answer is HTTP 200 with a code in its body, because some executors die of anything else.
 
-use std::net::SocketAddr;
 use std::time::{Duration, Instant};
 
 use axum::body::{Body, Bytes, to_bytes};
-use axum::extract::{ConnectInfo, Request, State};
-use axum::http::{HeaderMap, HeaderValue, Method, header};
+use axum::extract::{Request, State};
+use axum::http::{HeaderMap, HeaderName, HeaderValue, Method, header};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 use engine::{Command, Reply, Scope};
 use model::rights::{Held, Place, Rights};
 use model::{Actor, AttemptId, Outcome, Report, ReportKind, Timestamp, Verdict};
+use wire::peer::CALLER;
 use wire::xxl::{BadBody, Call, Callback, Dialect, callbacks, code, refusal, registration, success};
 
+use super::presence::NotIn;
 use super::tokens::Shut;
 use crate::api::PassedOn;
 use crate::ops::{Desk, Sight};
 use crate::shard::FIRST;
+use crate::visitor::{Origin, Way};
 
 /// The usual context path.
 const CONTEXT: &str = "/xxl-job-admin";
 const BODY_MAX: usize = 16 << 20;
 /// An executor waits no longer for an answer.
 const DESK_WITHIN: Duration = Duration::from_secs(2);
+const CALLER_NAME: HeaderName = HeaderName::from_static(CALLER);
 /// As much of a result's text as is kept.
 const MESSAGE_MAX: usize = 15_000;
 
@@ -67,10 +70,14 @@ async fn serve(desk: &Desk, call: &str, request: Request) -> Result<String, Stri
     }
     let executors = &desk.executors;
     let shown = token(request.headers()).map(str::to_owned);
-    let from = request.extensions().get::<ConnectInfo<SocketAddr>>().map(|ConnectInfo(from)| *from);
+    let passed_on = request.extensions().get::<PassedOn>().is_some();
+    let from = match passed_on {
+        true => request.headers().get(CALLER).and_then(|from| from.to_str().ok()?.parse().ok()),
+        false => request.extensions().get::<Way>().map(|way| way.from),
+    };
     let scope = executors.tokens().open(shown.as_deref());
     if scope.is_err() {
-        desk.audit.executor_refused(call, wire::Code::NotSignedIn, from);
+        desk.audit.executor_refused(call, wire::Code::NotSignedIn, None, from);
     }
     let scope = scope.map_err(|shut| match shut {
         Shut::Wrong => "The access token is wrong.".to_string(),
@@ -82,8 +89,7 @@ async fn serve(desk: &Desk, call: &str, request: Request) -> Result<String, Stri
     if let Some(call) = known {
         Sight::granted(&rights_of(&scope), call.permission(), scope.tenant).ok_or("this is not permitted.")?;
     }
-    let passed_on = request.extensions().get::<PassedOn>().is_some();
-    let (path, headers) = (request.uri().path().to_owned(), request.headers().clone());
+    let (path, mut headers) = (request.uri().path().to_owned(), request.headers().clone());
     let dialect = if request.headers().contains_key("xxl-job-appname") { Dialect::Trigger } else { Dialect::Run };
     let body =
         to_bytes(request.into_body(), BODY_MAX).await.map_err(|error| format!("the body cannot be read: {error}"))?;
@@ -94,11 +100,23 @@ async fn serve(desk: &Desk, call: &str, request: Request) -> Result<String, Stri
     let at_desk = desk.peers.is_none() || desk.shards.handle(FIRST).is_some();
     let registers = matches!(known, Some(Call::Registry | Call::RegistryRemove));
     if registers && !at_desk && !passed_on {
+        // Whoever keeps the register has not seen them.
+        headers.remove(CALLER);
+        headers.extend(from.and_then(|from| Some((CALLER_NAME, HeaderValue::try_from(from.to_string()).ok()?))));
         return desk.registered_elsewhere(&path, headers, body).await;
     }
+    let not_in = |why: NotIn| {
+        if let NotIn::Refused { code, .. } = &why {
+            desk.audit.executor_refused(call, *code, Some(scope.tenant), from);
+        }
+        why.to_string()
+    };
     match known {
-        Some(Call::Registry) => executors.heard(&scope, registration(&body).map_err(bad)?, dialect, shown).await?,
-        Some(Call::RegistryRemove) => executors.left(&scope, &registration(&body).map_err(bad)?)?,
+        Some(Call::Registry) => {
+            let heard = executors.heard(&scope, registration(&body).map_err(bad)?, dialect, shown);
+            heard.await.map_err(not_in)?;
+        }
+        Some(Call::RegistryRemove) => executors.left(&scope, &registration(&body).map_err(bad)?).map_err(not_in)?,
         Some(Call::Callback) => settle(desk, scope, callbacks(&body).map_err(bad)?, from).await?,
         None => return Err(format!("invalid request, uri-mapping({call}) not found.")),
     }
@@ -159,18 +177,18 @@ fn token(headers: &HeaderMap) -> Option<&str> {
 }
 
 /// Answered when it is on disk, and no sooner: an executor forgets what was acknowledged.
-async fn settle(desk: &Desk, scope: Scope, callbacks: Vec<Callback>, from: Option<SocketAddr>) -> Result<(), String> {
+async fn settle(desk: &Desk, scope: Scope, callbacks: Vec<Callback>, from: Option<Origin>) -> Result<(), String> {
     if callbacks.is_empty() {
         return Ok(());
     }
-    let now = desk.clock.now();
+    let (now, tenant) = (desk.clock.now(), scope.tenant);
     desk.executors.told(&scope, &callbacks.iter().map(|callback| AttemptId(callback.log_id)).collect::<Vec<_>>());
     let reports = callbacks.into_iter().map(|callback| report(callback, now)).collect();
     let asked = desk.shards.ask(Actor::system(), Command::Callback { scope, reports }).await;
     match asked.map_err(|error| error.to_string())? {
         Reply::CalledBack { foreign, .. } if foreign > 0 => {
             tracing::warn!(foreign, "somebody called back runs that are not its own; nothing came of it");
-            desk.audit.executor_refused("callback", wire::Code::NotPermitted, from);
+            desk.audit.executor_refused("callback", wire::Code::NotPermitted, Some(tenant), from);
             Ok(())
         }
         _ => Ok(()),

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use engine::{Command, Input, Scope};
 use model::{Actor, AgentId, AgentKind, AgentRecord, Executor, TenantId, Timestamp};
+use wire::Code;
 use wire::job::check::pool_name_fault;
 use wire::xxl::{Address, Dialect, EXECUTORS, Registration};
 
@@ -17,6 +18,22 @@ use crate::egress::NoWay;
 /// Runs an executor may have at once: it has no slots to tell of, so this bounds only what is kept in mind.
 const SLOTS: u32 = 1_000_000;
 
+/// Why an executor is not taken in.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum NotIn {
+    /// It may not: somebody may want to know.
+    #[error("{why}")]
+    Refused { code: Code, why: String },
+    #[error("{0}")]
+    Failed(String),
+}
+
+impl From<String> for NotIn {
+    fn from(why: String) -> NotIn {
+        NotIn::Failed(why)
+    }
+}
+
 impl Executors {
     /// An executor registered.
     /// It is shown the token it showed.
@@ -26,7 +43,7 @@ impl Executors {
         told: Registration,
         dialect: Dialect,
         token: Option<String>,
-    ) -> Result<(), String> {
+    ) -> Result<(), NotIn> {
         if told.group != EXECUTORS {
             return Ok(());
         }
@@ -62,7 +79,7 @@ impl Executors {
     }
 
     /// An executor took leave.
-    pub(super) fn left(&self, scope: &Scope, told: &Registration) -> Result<(), String> {
+    pub(super) fn left(&self, scope: &Scope, told: &Registration) -> Result<(), NotIn> {
         let (place, _) = place_of(scope, told)?;
         let mut registry = self.0.registry.lock();
         let Some(id) = registry.find(&place) else { return Ok(()) };
@@ -76,12 +93,13 @@ impl Executors {
     }
 
     /// A name that cannot be looked up now may be another time; whoever calls it looks again.
-    async fn may_be_called(&self, tenant: TenantId, address: &Address) -> Result<(), String> {
+    async fn may_be_called(&self, tenant: TenantId, address: &Address) -> Result<(), NotIn> {
         match self.0.calls.find(tenant, address).await {
             Ok(_) | Err(NoWay::Unfound(_)) => Ok(()),
-            Err(forbidden @ NoWay::Forbidden { .. }) => {
+            Err(NoWay::Forbidden { address: forbidden }) => {
                 tracing::warn!(%address, %forbidden, "an executor was not let in");
-                Err(forbidden.to_string())
+                let code = Code::from(forbidden.ground);
+                Err(NotIn::Refused { code, why: NoWay::Forbidden { address: forbidden }.to_string() })
             }
         }
     }
@@ -215,12 +233,13 @@ impl Executors {
     }
 }
 
-fn place_of(scope: &Scope, told: &Registration) -> Result<(Place, Address), String> {
+fn place_of(scope: &Scope, told: &Registration) -> Result<(Place, Address), NotIn> {
     if let Some(wrong) = pool_name_fault(&told.app) {
-        return Err(format!("the appname {wrong}"));
+        return Err(format!("the appname {wrong}").into());
     }
     if scope.pool.as_ref().is_some_and(|own| *own != told.app) {
-        return Err(format!("this token is not for the executors of {:?}", told.app));
+        let why = format!("this token is not for the executors of {:?}", told.app);
+        return Err(NotIn::Refused { code: Code::NotPermitted, why });
     }
     let address = Address::parse(&told.address).map_err(|error| error.to_string())?;
     let place = Place::new(scope.tenant, told.app.clone(), &told.address);

@@ -1,10 +1,14 @@
 //! Who gets in.
 
 use expect_test::expect;
+use model::Span;
 use reqwest::Method;
 use serde_json::json;
+use sha2::{Digest, Sha256};
+use store::access::{Session, Token};
+use store::people::Way;
 
-use crate::world::{TOKEN, World, config, names};
+use crate::world::{TOKEN, Told, World, config, names, token};
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn nobody_gets_in_without_a_token() {
@@ -44,6 +48,65 @@ async fn a_token_works_until_it_is_revoked() {
         422 E0208 expires_in: a token lives for more than nothing and at most 3660d
           E0208 expires_in: a token lives for more than nothing and at most 3660d"#]]
     .assert_eq(&forever);
+    world.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_has_had_its_time_opens_nothing() {
+    let world = World::new().await;
+    let (access, now) = (&world.running.app.access, world.running.app.clock.now());
+    let ends = |name: &str, expires_at| Token { expires_at: Some(expires_at), ..token(name) };
+    let of = |name: &str, used_ago: i64, left: i64| Session {
+        hash: Sha256::digest(name.as_bytes()).into(),
+        user: "ann".into(),
+        way: Way::Password,
+        address: "127.0.0.1".into(),
+        program: String::new(),
+        created_at: now - Span::DAY,
+        used_at: now - Span::MINUTE.saturating_mul(used_ago),
+        expires_at: now + Span::MINUTE.saturating_mul(left),
+    };
+    let tokens = [ends("token in time", now + Span::MINUTE), ends("token too late", now)];
+    let sessions = [of("session in use", 115, 60), of("session left alone", 121, 60), of("session too long", 1, 0)];
+    let kept = access.run(move |access| {
+        tokens.iter().try_for_each(|token| access.put_token(token).map(drop))?;
+        sessions.iter().try_for_each(|session| access.put_session(session))
+    });
+    kept.await.unwrap();
+    let ask = async |who: &str| world.send(world.request(Method::GET, "/whoami").bearer_auth(who)).await.status;
+    let asked = ["token in time", "token too late", "session in use", "session left alone", "session too long"];
+    let mut told = Vec::new();
+    for who in asked {
+        told.push(ask(who).await);
+    }
+    assert_eq!(told, [200, 401, 200, 401, 401]);
+    let listed = world.get("/tokens").await.good();
+    assert_eq!(names(&listed, "name").len(), 2, "one's own, and the one that has not ended: {listed}");
+    assert_eq!(world.get("/sessions").await.good()["items"].as_array().unwrap().len(), 1);
+    world.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_repeated_request_is_answered_where_it_was_made_and_to_who_may_still_make_it() {
+    let world = World::new().await;
+    world.post("/tenants", json!({"name": "acme"})).await.good();
+    let made = world.post("/tokens", json!({"name": "ci"})).await.good();
+    let ask = async |tenant: &str, path: &str| {
+        let body = json!({"files": [{"name": "jobs.yaml", "text": "job: a\nnoop: true\n"}]});
+        let request = world.request(Method::POST, path).bearer_auth(made["token"].as_str().unwrap());
+        world.send(request.header("idempotency-key", "k-1").header("duly-tenant", tenant).json(&body)).await
+    };
+    let is_repeat = |told: &Told| told.headers.contains_key("idempotency-replayed");
+    assert!(!is_repeat(&ask("default", "/jobs/apply").await));
+    assert!(is_repeat(&ask("default", "/jobs/apply").await));
+    let elsewhere = ask("acme", "/jobs/apply").await;
+    assert!(!is_repeat(&elsewhere), "another tenant's answer");
+    assert_eq!(elsewhere.good()["items"][0]["action"], "create");
+    let other = ask("default", "/jobs/apply?once=more").await.refusal();
+    expect!["409 E0109 this Idempotency-Key came with another body or other parameters a moment ago"].assert_eq(&other);
+    assert_eq!(world.delete(&format!("/tokens/{}", made["id"])).await.status, 204);
+    let revoked = ask("default", "/jobs/apply").await.refusal();
+    expect!["401 E0601 the token is not known, has expired or was revoked"].assert_eq(&revoked);
     world.stop().await;
 }
 
@@ -100,4 +163,17 @@ async fn an_agent_port_beyond_this_machine_is_refused() {
     let refused = server::start(open, Default::default()).await.err().unwrap().to_string();
     assert!(refused.contains("is not a loopback address"), "{refused}");
     assert!(!TOKEN.is_empty());
+}
+
+#[tokio::test]
+async fn a_server_that_is_alone_has_no_servers_to_choose_from() {
+    let world = World::new().await;
+    let refused = world.post("/tenants", json!({"name": "acme", "servers": ["a"]})).await.refusal();
+    assert!(refused.starts_with("409 E0708"), "{refused}");
+    let made = world.post("/tenants", json!({"name": "acme"})).await.good();
+    assert_eq!((&made["servers"], &made["own_shards"]), (&json!([]), &json!([])));
+    let refused = world.put("/tenants/acme", json!({"servers": ["a"]})).await.refusal();
+    assert!(refused.starts_with("409 E0708"), "{refused}");
+    let any = world.put("/tenants/acme", json!({"servers": []})).await.good();
+    assert_eq!(any["servers"], json!([]));
 }

@@ -55,6 +55,19 @@ async fn every_route_that_changes_something_is_recorded() {
     world.stop().await;
 }
 
+/// An editor asks with every pause in typing what saving would do.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_only_asks_for_a_plan_is_not_recorded() {
+    let world = World::new().await;
+    for body in [json!({"job": "a", "noop": true}), json!({"job": "a", "cron": "nonsense", "noop": true})] {
+        world.post("/jobs/apply", json!({"dry_run": true, "jobs": [body]})).await;
+    }
+    assert!(entries(&world, "operation=job_apply").await.is_empty());
+    world.post("/jobs/apply", json!({"jobs": [{"job": "a", "cron": "nonsense", "noop": true}]})).await;
+    assert_eq!(entries(&world, "operation=job_apply").await.len(), 1, "an attempt to change something is");
+    world.stop().await;
+}
+
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn what_cannot_be_recorded_is_not_done() {
     let world = World::new().await;
@@ -131,5 +144,49 @@ async fn the_audit_is_read_in_pages_and_a_repeat_is_recorded_once() {
     assert_eq!((names(&first, "seq").len(), &rest["next"]), (2, &Value::Null));
     let bad = world.request(Method::POST, "/jobs/a/pause").bearer_auth(TOKEN).header("duly-reason", "UTF-8''a%0Ab");
     expect!["400 E0942 the reason has control characters"].assert_eq(&world.send(bad).await.refusal());
+    world.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn executors_that_are_not_let_in_are_recorded() {
+    let world = World::new().await;
+    let token = world.post("/xxl-tokens", json!({"pool": "shop"})).await.good()["token"].as_str().unwrap().to_owned();
+    let call = async |call: &str, app: &str, address: &str| {
+        let body = json!({"registryGroup": "EXECUTOR", "registryKey": app, "registryValue": address});
+        let request = world.request(Method::POST, &format!("/api/{call}")).header("xxl-job-access-token", &token);
+        world.send(request.json(&body)).await.good()["code"].clone()
+    };
+    assert_eq!(call("registry", "another", "http://203.0.113.7:9999/").await, 500);
+    assert_eq!(call("registryRemove", "another", "http://203.0.113.7:9999/").await, 500);
+    assert_eq!(call("registry", "shop", "http://169.254.169.254/").await, 500);
+    for filter in [
+        "operation=xxl_registry&outcome=E0602",
+        "operation=xxl_registry_remove&outcome=E0602",
+        "operation=xxl_registry&outcome=E0981",
+    ] {
+        let told = entry(&world, filter).await;
+        assert_eq!(told["tenant"], 1, "{told}");
+        assert!(told["from"].as_str().unwrap().starts_with("127.0.0.1:"), "{told}");
+    }
+    world.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn the_end_of_a_tenant_is_recorded() {
+    let world = World::new().await;
+    world.post("/tenants", json!({"name": "acme"})).await.good();
+    // Whoever asks only whether it could be exported has nothing of it.
+    let head = world.send(world.request(Method::HEAD, "/tenants/acme/export").bearer_auth(TOKEN)).await;
+    assert_eq!(head.status, 200);
+    assert_eq!(world.get("/tenants/acme").await.good()["exported_at"], json!(null));
+    assert_eq!(world.delete("/tenants/acme").await.status, 409);
+    // Read to its end it counts, before the end is told.
+    assert_eq!(world.get("/tenants/acme/export").await.status, 200);
+    let word = world.delete("/tenants/acme").await.good()["confirm"].as_str().unwrap().to_owned();
+    assert!(entries(&world, "operation=tenant_gone").await.is_empty());
+    world.delete(&format!("/tenants/acme?confirm={word}")).await.good();
+    let told = entry(&world, "operation=tenant_gone&about=acme").await;
+    assert_eq!((&told["outcome"], &told["by"]), (&json!("done"), &json!("server")), "{told}");
+    assert_eq!(world.get("/tenants/acme").await.status, 404);
     world.stop().await;
 }

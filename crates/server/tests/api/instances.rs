@@ -53,6 +53,57 @@ async fn a_planned_time_is_taken_once_and_never_ahead() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn lists_are_filtered_by_agent_cause_folder_and_label() {
+    let world = World::new().await;
+    let agent = world.agent("mill").await;
+    let jobs =
+        "job: a\nfolder: etl/night\nlabels: { team: billing }\nnoop: true\n---\njob: b\nfolder: ops\nnoop: true\n";
+    world.apply(jobs).await.good();
+    let (a, b) = (world.trigger("a").await, world.trigger("b").await);
+    for id in [a, b] {
+        world.report(agent, id, Verdict::Succeeded).await;
+        world.until_state(id, "succeeded").await;
+    }
+    let listed = async |query: &str| {
+        let items = world.get(&format!("/instances?{query}")).await.good()["items"].clone();
+        let mut ids: Vec<i64> = items.as_array().unwrap().iter().map(|one| one["id"].as_i64().unwrap()).collect();
+        ids.sort_unstable();
+        ids
+    };
+    assert_eq!(listed("cause=manual").await, [a, b]);
+    assert!(listed("cause=planned").await.is_empty());
+    assert_eq!(listed(&format!("agent={}", agent.0)).await, [a, b]);
+    assert!(listed("agent=999").await.is_empty());
+    assert_eq!((listed("folder=etl").await, listed("folder=ops").await), (vec![a], vec![b]));
+    assert_eq!(listed("label=team%3Dbilling").await, [a]);
+    assert!(listed("label=team%3Dbilling&folder=ops").await.is_empty());
+    assert_eq!(listed("folder=etl&state=ended&cause=manual").await, [a]);
+    let refused = world.get("/instances?label=billing").await.refusal();
+    assert!(refused.starts_with("400 E0103 label: \"billing\" is not a label"), "{refused}");
+    let jobs = world.get("/jobs?label=team%3Dbilling").await.good();
+    assert_eq!(names(&jobs, "name"), ["a"]);
+    world.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_instance_shows_the_parameters_its_task_is_given() {
+    let world = World::new().await;
+    world.apply("job: a\nnoop: true\nparams: { region: east, day: monday }\n---\njob: b\nnoop: true\n").await.good();
+    let of = async |job: &str, body: Value| {
+        let id = world.post(&format!("/jobs/{job}/trigger"), body).await.good()["id"].clone();
+        world.get(&format!("/instances/{id}")).await.good()["params"].clone()
+    };
+    assert_eq!(of("a", json!({})).await, json!({"region": "east", "day": "monday"}));
+    assert_eq!(of("a", json!({"params": {"day": "friday"}})).await, json!({"region": "east", "day": "friday"}));
+    assert_eq!(of("b", json!({})).await, Value::Null);
+    // What an instance was given stays, whatever becomes of its job.
+    let id = world.trigger("a").await;
+    world.apply("job: a\nnoop: true\nparams: { region: west }\n").await.good();
+    assert_eq!(world.get(&format!("/instances/{id}")).await.good()["params"]["region"], "east");
+    world.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn pages_neither_skip_nor_repeat() {
     let world = World::new().await;
     world.apply("job: a\nnoop: true\noverlap: allow\n---\njob: b\nnoop: true\n").await.good();
@@ -129,6 +180,7 @@ async fn a_failure_is_run_again_and_a_dead_letter_replayed() {
     assert!(running.starts_with("409 E0403"), "{running}");
     world.report(agent, id, Verdict::Failed).await;
     let dead = world.until_state(id, "dead").await;
+    assert_eq!(dead["placing"], json!({"pool": "default", "route": "least_loaded"}));
     assert_eq!(
         (&dead["exit_code"], &dead["reason"], &dead["outputs"]),
         (&json!(3), &json!("exit"), &json!({"rows": 7}))
@@ -136,6 +188,8 @@ async fn a_failure_is_run_again_and_a_dead_letter_replayed() {
 
     let replay = world.post("/instances/replay", json!({"job": "a"})).await.good();
     assert_eq!(replay, json!({"replayed": [id], "refused": []}));
+    let known = world.get(&format!("/audit?operation=instance_replay&about={id}")).await.good();
+    assert_eq!(known["items"].as_array().map(Vec::len), Some(1), "its own page finds who replayed it: {known}");
     world.report(agent, id, Verdict::Succeeded).await;
     world.until_state(id, "succeeded").await;
     let attempts = world.get(&format!("{path}/attempts")).await.good();

@@ -12,6 +12,7 @@ mod logs;
 mod matrix;
 mod people;
 mod problems;
+mod rights;
 mod strangers;
 mod streams;
 mod system;

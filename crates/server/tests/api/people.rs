@@ -1,8 +1,10 @@
 //! Who there is and what they may do, over HTTP.
 
 use expect_test::expect;
+use model::Span;
 use reqwest::Method;
 use serde_json::{Value, json};
+use store::people::Counting;
 
 use crate::world::{TOKEN, Told, World, names};
 
@@ -10,18 +12,18 @@ const FIRST: &str = "a first password";
 const OWN: &str = "one of their own";
 
 impl World {
-    async fn as_who(&self, who: &str, method: Method, path: &str, body: Value) -> Told {
+    pub(crate) async fn as_who(&self, who: &str, method: Method, path: &str, body: Value) -> Told {
         let request = self.request(method, path).bearer_auth(who);
         self.send(if body.is_null() { request } else { request.json(&body) }).await
     }
 
-    async fn sign_in(&self, name: &str, password: &str) -> String {
+    pub(crate) async fn sign_in(&self, name: &str, password: &str) -> String {
         let opened = self.post("/sessions", json!({"name": name, "password": password})).await.good();
         opened["token"].as_str().unwrap().to_owned()
     }
 
     /// Somebody who has signed in, with a role everywhere or in a folder.
-    async fn person(&self, name: &str, grants: &[Value]) -> String {
+    pub(crate) async fn person(&self, name: &str, grants: &[Value]) -> String {
         self.post("/people", json!({"name": name, "password": FIRST})).await.good();
         for grant in grants {
             let mut grant = grant.clone();
@@ -101,6 +103,14 @@ async fn nobody_gives_more_than_they_have_nor_acts_upon_who_has_more() {
     refused(Method::POST, "/people/ann/disable", json!({})).await;
     refused(Method::DELETE, "/people/ann", Value::Null).await;
     refused(Method::DELETE, "/grants/1", Value::Null).await;
+    refused(Method::POST, "/people/ann/unlock", json!({})).await;
+    refused(Method::DELETE, "/people/ann/sessions", Value::Null).await;
+    refused(Method::DELETE, "/people/ann/tokens/1", Value::Null).await;
+    // Nor does anybody take what they could not give.
+    world.put("/roles/boss", json!({"permissions": ["job.see", "job.edit"]})).await.good();
+    refused(Method::PUT, "/roles/boss", json!({"permissions": ["job.see"]})).await;
+    refused(Method::DELETE, "/roles/boss", Value::Null).await;
+    assert_eq!(world.delete("/roles/boss").await.status, 204);
     world.post("/groups", json!({"name": "root"})).await.good();
     world.post("/grants", json!({"group": "root", "role": "platform_admin", "everywhere": true})).await.good();
     refused(Method::PUT, "/groups/root/members/eve", json!({})).await;
@@ -153,6 +163,21 @@ async fn a_token_carries_a_part_of_its_owners_rights_and_manages_nothing() {
         assert!(ask(method, path, body).await.refusal().starts_with("403 E0913"), "{path}");
     }
     assert!(make(json!({"name": "x", "scope": ["job.fly"]})).await.refusal().starts_with("422 E0911"));
+    // Not even one that may look after accounts looks after its owner's.
+    let clerk = text(&make(json!({"name": "clerk", "scope": ["person.*"]})).await.good());
+    let ask = async |method: Method, path: &str, body: Value| world.as_who(&clerk, method, path, body).await;
+    assert_eq!(ask(Method::GET, "/people/ann", Value::Null).await.status, 200);
+    let taken = json!({"password": "taken over by a token"});
+    for (method, path, body) in [
+        (Method::PUT, "/people/ann/password", taken.clone()),
+        (Method::POST, "/people/ann/disable", json!({})),
+        (Method::DELETE, "/people/ann", Value::Null),
+    ] {
+        assert!(ask(method, path, body).await.refusal().starts_with("403 E0913"), "{path}");
+    }
+    // Nor does a session or a whole token get around the old password.
+    let own = world.put("/people/ann/password", taken).await.refusal();
+    expect!["409 E0918 one's own password is changed by whoever knows the old one"].assert_eq(&own);
     // What a token makes ends with it at the latest.
     let short = text(&make(json!({"name": "short", "expires_in": "1h"})).await.good());
     let child = world.as_who(&short, Method::POST, "/tokens", json!({"name": "child"})).await.good();
@@ -195,6 +220,17 @@ async fn sessions_are_listed_and_end_one_by_one_or_all() {
     let third = world.sign_in("bob", OWN).await;
     assert_eq!(world.put("/people/bob/password", json!({"password": FIRST})).await.status, 204);
     assert!(!works(&third).await);
+    // Tokens are revoked with it if that is asked for.
+    let fourth = world.sign_in("bob", FIRST).await;
+    let own = json!({"old": FIRST, "new": OWN});
+    assert_eq!(world.as_who(&fourth, Method::PUT, "/whoami/password", own).await.status, 204);
+    let made = world.as_who(&fourth, Method::POST, "/tokens", json!({"name": "ci"})).await.good();
+    let token = made["token"].as_str().unwrap();
+    assert_eq!(world.put("/people/bob/password", json!({"password": FIRST})).await.status, 204);
+    assert!(works(token).await, "left alone");
+    let reset = json!({"password": FIRST, "revoke_tokens": true});
+    assert_eq!(world.put("/people/bob/password", reset).await.status, 204);
+    assert!(!works(token).await && works(TOKEN).await);
     world.stop().await;
 }
 
@@ -219,6 +255,26 @@ async fn guessing_closes_a_name_whether_it_exists_or_not_until_somebody_opens_it
     let right = world.post("/sessions", json!({"name": "bob", "password": OWN})).await;
     assert_eq!(right.status, 429, "not even the right one");
     world.post("/people/bob/unlock", json!({})).await.good();
+    world.sign_in("bob", OWN).await;
+    world.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn one_password_is_not_tried_on_everybody() {
+    let world = World::new().await;
+    world.person("bob", &[json!({"role": "viewer"})]).await;
+    world.post("/people", json!({"name": "new", "password": FIRST})).await.good();
+    let now = world.running.app.clock.now();
+    let counting = Counting { since: now - Span::HOUR, one_runs_off: Span::HOUR };
+    let sprayed = world.running.app.access.run(move |access| {
+        (0..100).try_for_each(|n| access.note_failed(&format!("somebody-{n}"), "127.0.0.1", now, counting))
+    });
+    sprayed.await.unwrap();
+    let guess = async |name: &str| world.post("/sessions", json!({"name": name, "password": FIRST})).await;
+    let told = guess("somebody-else").await;
+    expect!["429 E0112 too many wrong passwords from this address"].assert_eq(&told.refusal());
+    assert!(told.headers.contains_key("retry-after"));
+    assert_eq!(guess("new").await.status, 429, "nobody is known from here by that name");
     world.sign_in("bob", OWN).await;
     world.stop().await;
 }

@@ -47,8 +47,8 @@ async fn every_mistake_gets_a_problem_document() {
         400 E0103 limit: invalid digit found in string
           E0103 limit: invalid digit found in string
         GET /jobs?colour=red
-        400 E0103 colour: unknown field `colour`, expected one of `folder`, `name`, `mode`, `limit`, `cursor`
-          E0103 colour: unknown field `colour`, expected one of `folder`, `name`, `mode`, `limit`, `cursor`
+        400 E0103 colour: unknown field `colour`, expected one of `folder`, `name`, `label`, `mode`, `limit`, `cursor`
+          E0103 colour: unknown field `colour`, expected one of `folder`, `name`, `label`, `mode`, `limit`, `cursor`
         GET /jobs?cursor=x
         400 E0108 cursor: this cursor does not belong to this list
           E0108 cursor: this cursor does not belong to this list

@@ -274,6 +274,33 @@ fn names(map: &Value) -> Vec<String> {
     map.as_object().expect("a map").keys().cloned().collect()
 }
 
+/// What an agent says of itself when it joins is held to what a join token may say of it, and costs nobody the token.
+#[tokio::test(flavor = "multi_thread")]
+async fn an_agent_that_joins_under_odd_words_is_refused_and_may_mend_them() {
+    let world = World::new().await;
+    let token = world.post("/join-tokens", json!({})).await.good()["token"].as_str().unwrap().to_owned();
+    let mut link: LinkClient<Channel> = LinkClient::connect(world.running.agent_endpoint.clone()).await.unwrap();
+    let fine = JoinRequest { token, name: "fine".into(), slots: 1, ..JoinRequest::default() };
+    let pair = |key: &str, value: &str| (key.to_owned(), value.to_owned());
+    let odd = [
+        JoinRequest { name: String::new(), ..fine.clone() },
+        JoinRequest { name: "x".repeat(129), ..fine.clone() },
+        JoinRequest { name: "two\nlines".into(), ..fine.clone() },
+        JoinRequest { version: "x".repeat(1000), ..fine.clone() },
+        JoinRequest { pools: vec!["no such/pool".into()], ..fine.clone() },
+        JoinRequest { pools: (0..65).map(|n| format!("pool-{n}")).collect(), ..fine.clone() },
+        JoinRequest { labels: [pair("", "empty")].into(), ..fine.clone() },
+        JoinRequest { labels: [pair("long", &"x".repeat(257))].into(), ..fine.clone() },
+        JoinRequest { labels: (0..65).map(|n| pair(&format!("label-{n}"), "x")).collect(), ..fine.clone() },
+    ];
+    for request in odd {
+        let refused = link.join(request.clone()).await.unwrap_err();
+        assert_eq!(refused.code(), Code::InvalidArgument, "{request:?}: {refused}");
+    }
+    link.join(fine).await.unwrap();
+    world.stop().await;
+}
+
 /// One token, many who show it at the same moment.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_join_token_lets_one_agent_in_also_when_many_show_it_at_once() {

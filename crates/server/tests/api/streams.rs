@@ -20,7 +20,11 @@ pub(crate) struct Reader {
 
 impl Reader {
     pub(crate) async fn open(world: &World, path: &str, after: Option<u64>) -> Reader {
-        let mut request = world.request(Method::GET, path).bearer_auth(TOKEN);
+        Reader::open_as(world, TOKEN, path, after).await
+    }
+
+    pub(crate) async fn open_as(world: &World, who: &str, path: &str, after: Option<u64>) -> Reader {
+        let mut request = world.request(Method::GET, path).bearer_auth(who);
         if let Some(after) = after {
             request = request.header("last-event-id", after.to_string());
         }

@@ -115,12 +115,63 @@ async fn what_happens_is_counted() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_glance_tells_what_is_open_and_what_fails() {
+    let world = World::new().await;
+    let agent = world.agent("mill").await;
+    world.apply("job: bad\nnoop: true\n---\njob: good\nnoop: true\n").await.good();
+    for verdict in [Verdict::Failed, Verdict::Failed] {
+        let id = world.trigger("bad").await;
+        world.report(agent, id, verdict).await;
+        world.until_state(id, "failed").await;
+    }
+    let done = world.trigger("good").await;
+    world.report(agent, done, Verdict::Succeeded).await;
+    world.until_state(done, "succeeded").await;
+    let open = world.trigger("good").await;
+    world.until_state(open, "dispatched").await;
+    let glance = world.get("/overview").await.good();
+    assert_eq!((&glance["failed"], &glance["failing"]), (&json!(2), &json!([{"job": "bad", "failed": 2}])));
+    assert_eq!((&glance["ended"], &glance["late"]), (&json!(3), &json!(0)));
+    let counted: i64 = glance["open"].as_object().unwrap().values().map(|count| count.as_i64().unwrap()).sum();
+    assert_eq!(counted, 1, "{glance}");
+    world.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_comes_next_is_told_of_all_jobs_soonest_first() {
+    let world = World::new().await;
+    let jobs = "job: a-late\nevery: 3h\nnoop: true\n---\njob: z-soon\nevery: 10m\nnoop: true\n---\n\
+                job: never\nnoop: true\n---\njob: off\nevery: 1m\nmode: disabled\nnoop: true\n---\n\
+                job: once-more\nevery: { every: 1m, max_count: 1 }\nnoop: true\n";
+    world.apply(jobs).await.good();
+    let told = world.get("/upcoming?hours=4").await.good();
+    let jobs = told["jobs"].as_array().unwrap();
+    let names: Vec<_> = jobs.iter().map(|job| job["job"].as_str().unwrap()).collect();
+    assert_eq!(names, ["once-more", "z-soon", "a-late"], "{told}");
+    let times = |at: usize| jobs[at]["times"].as_array().unwrap().len();
+    assert_eq!([times(0), times(2)], [1, 1]);
+    assert!((23..=24).contains(&times(1)), "every ten minutes in four hours: {told}");
+    let next = world.get("/jobs/z-soon/next?n=2").await.good();
+    assert_eq!(jobs[1]["times"][1], next["fires"][1]["at"], "as they will happen");
+    let one = world.get("/upcoming?hours=4&limit=1").await.good();
+    assert_eq!((one["jobs"].as_array().unwrap().len(), &one["more"]), (1, &json!(2)));
+    let refused = world.get("/upcoming?hours=1000").await.refusal();
+    assert!(refused.contains("1000 is outside 1 to 168"), "{refused}");
+    world.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_browser_meets_a_page() {
     let world = World::new().await;
+    // The console where it was built, and plain pages where it was not.
     for (path, says) in [("/", "openapi.json"), ("/ui", "duly job list"), ("/ui/setup", "set up already")] {
         let told = world.send(world.request(Method::GET, &format!("/api/..{path}"))).await;
         assert_eq!(told.status, 200, "{path}");
-        assert!(told.text.contains(says), "{path}: {}", told.text);
+        assert!(told.text.contains(says) || told.text.contains("id=\"console\""), "{path}: {}", told.text);
+    }
+    for path in ["/ui/nobody.js", "/ui/assets/nobody.js", "/ui/..%2fetc"] {
+        let told = world.send(world.request(Method::GET, &format!("/api/..{path}"))).await;
+        assert_eq!((told.status, &told.json()["code"]), (404, &json!("E0104")), "{path}: {}", told.text);
     }
     world.stop().await;
 }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use engine::{Answer as Reply, Commit};
 use model::{ServerId, ShardId, Span, Term, Timestamp};
-use store::leases::{Leases, Picture, ServerRow};
+use store::leases::{Leases, Life, Picture, ServerRow};
 use store::memory::MemoryStore;
 use store::read::Letter;
 use store::{CommitError, Ownership, Reads, Standing, Store, StoreError, Stored};
@@ -28,10 +28,10 @@ pub(super) enum Ask {
     Ids(ShardId, i64),
     Renew(Box<ServerRow>, Span),
     Take(ServerId, Vec<ShardId>, Span, Span),
-    HandOver(ServerId, ServerId, ShardId, Span, Timestamp),
+    HandOver(Life, Option<ServerId>, ShardId, Span, Timestamp),
     /// What was told to shards, under the terms they had.
     Letters(Vec<(ShardId, Term)>),
-    Leave(ServerId, Timestamp),
+    Leave(Life),
 }
 
 pub(super) type Loaded = (Ownership, Stored, std::ops::Range<i64>);
@@ -179,14 +179,14 @@ impl Desk {
             Ask::Renew(row, lease) => Answer::Renew(leases.renew(row, *lease)),
             Ask::Take(me, shards, lease, grace) => Answer::Take(leases.take(*me, shards, *lease, *grace)),
             Ask::HandOver(me, to, shard, lease, by) => {
-                Answer::HandOver(*shard, leases.hand_over(*me, Some(*to), &[*shard], *lease, *by))
+                Answer::HandOver(*shard, leases.hand_over(*me, *to, &[*shard], *lease, *by))
             }
             Ask::Letters(terms) => {
                 let shards: Vec<ShardId> = terms.iter().map(|(shard, _)| *shard).collect();
                 Answer::Letters(terms.clone(), store.outbox(&shards, LETTERS_MAX, soon()))
             }
-            Ask::Leave(me, started_at) => {
-                let _ = leases.leave(*me, *started_at);
+            Ask::Leave(me) => {
+                let _ = leases.leave(*me);
                 Answer::Left
             }
         })

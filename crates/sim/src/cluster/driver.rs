@@ -58,6 +58,7 @@ pub(super) enum Told {
     Holds { term: Term, agent: Arc<AgentRecord>, serial: u64, held: Vec<Held>, up_since: Timestamp },
     Heard { term: Term, letters: Vec<Letter> },
     Written(Answer),
+    HeardUntil(Timestamp),
     Stop,
 }
 
@@ -83,6 +84,8 @@ pub(super) struct Run {
     /// Of its server's tenure.
     stretch: Stretch,
     inbox: VecDeque<Told>,
+    /// A mark of its own is among them.
+    marked: bool,
     send_again: Vec<(Timestamp, Ask)>,
     pub reloading: bool,
     stopping: Option<Timestamp>,
@@ -107,6 +110,7 @@ impl Run {
             number,
             stretch,
             inbox: VecDeque::new(),
+            marked: false,
             send_again: Vec::new(),
             reloading: false,
             stopping: None,
@@ -141,7 +145,9 @@ impl Run {
         }
         next = self.send_again.iter().map(|(at, _)| *at).chain(self.stopping).chain([next]).min().expect("not empty");
         if self.keeper.takes_inputs() && !self.reloading && self.stopping.is_none() {
-            next = self.keeper.next_wake().map_or(next, |wake| next.min(when(wake)));
+            let silence = self.keeper.next_silence().filter(|_| !self.marked);
+            let wake = self.keeper.next_wake().into_iter().chain(silence).min();
+            next = wake.map_or(next, |wake| next.min(when(wake)));
         }
         next.max(self.not_before)
     }
@@ -219,6 +225,10 @@ impl Run {
                 Ok(())
             }
             Told::Written(answer) => self.written(answer, around),
+            Told::HeardUntil(until) => {
+                self.marked = false;
+                self.step(Input::Quiet { until }, around)
+            }
             Told::Stop => {
                 self.stopping = Some(around.now + STOP_WITHIN);
                 Ok(())
@@ -250,6 +260,11 @@ impl Run {
         }
         if self.reloading {
             return Ok(());
+        }
+        let silence = self.keeper.next_silence().filter(|_| !self.marked && self.stopping.is_none());
+        if silence.is_some_and(|at| at <= around.clock) {
+            self.marked = true;
+            self.tell(Told::HeardUntil(around.clock));
         }
         if let Err(trouble) = self.keeper.tell_next_again(around.clock) {
             return self.meet(trouble, around);

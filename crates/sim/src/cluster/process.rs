@@ -220,7 +220,7 @@ impl Process {
             if bits.mutant != Some(Mutant::LeavesInHalf) {
                 self.tenure.end();
             }
-            self.ask(Ask::Leave(self.steward.id(), self.steward.started_at()), bits);
+            self.ask(Ask::Leave(self.steward.life()), bits);
         }
     }
 

@@ -8,7 +8,7 @@ use cluster::{Round, Stretch, Terms, decide};
 use engine::Input;
 use engine::input::Roster;
 use model::{ServerId, ShardId, Span, Term, Timestamp};
-use store::leases::{Picture, ServerRow};
+use store::leases::{Life, Picture, ServerRow};
 use store::{Reads, StoreError};
 
 use super::Mutant;
@@ -46,7 +46,7 @@ enum Stage {
 
 struct Giving {
     all: Vec<ShardId>,
-    left: VecDeque<(ShardId, ServerId)>,
+    left: VecDeque<(ShardId, Option<ServerId>)>,
     handing: Option<Handing>,
 }
 
@@ -90,8 +90,8 @@ impl Steward {
         self.row.id
     }
 
-    pub(super) fn started_at(&self) -> Timestamp {
-        self.row.started_at
+    pub(super) fn life(&self) -> Life {
+        self.row.life()
     }
 
     pub(super) fn next(&self) -> Option<Timestamp> {
@@ -249,7 +249,7 @@ impl Process {
             }
             runs
         });
-        let (me, lease) = (self.steward.id(), self.steward.lease());
+        let (me, lease) = (self.steward.life(), self.steward.lease());
         let mut asks = Vec::new();
         let clock = self.machine.clock(bits.now);
         for giving in self.steward.giving.iter_mut().filter(|giving| giving.handing.is_none()) {

@@ -1,11 +1,12 @@
 //! Forgetting: days go whole, what is open stays.
 
 use engine::change::{Change, ClaimName, Fate, Gap};
-use model::{AttemptId, ContentId, Ending, Span, TenantId, VersionId};
+use model::{AttemptId, ContentId, Ending, Failure, Span, State, TenantId, VersionId};
 
 use super::Bed;
 use super::world::{T0, World, at, ended, ended_by, retried, soon, wants};
-use crate::Retention;
+use crate::read::InstanceFilter;
+use crate::{Reached, Retention, TenantRetention};
 
 fn forget(w: &mut World, days: i64) {
     let keep = Retention { before_day: T0.day() + days, keys_before: at(0), rows_max: 7 };
@@ -69,6 +70,55 @@ pub fn retention_drops_old_days_and_keeps_what_is_open(bed: &impl Bed) {
     let old = w.fire(&job, at(3));
     assert_eq!(w.open().len(), 2);
     w.commit([ended(old, Ending::Succeeded)]);
+}
+
+pub fn the_history_of_one_tenant_goes_before_the_others(bed: &impl Bed) {
+    let mut w = World::new(bed);
+    let ours = w.job("ours");
+    let theirs = w.job_of(TenantId(7), "theirs");
+    let mut rows = Vec::new();
+    for day in 0..5_i64 {
+        for n in 0..9 {
+            for job in [&ours, &theirs] {
+                let row = w.fire(job, at(86_400 * day + n));
+                let next = w.id();
+                // On day 1 one stays open.
+                if (day, n) != (1, 4) {
+                    w.commit([retried(row, row.id.0, 1, next)]);
+                    w.commit([ended_by(row, AttemptId(next), Ending::Failed(Failure::Exit))]);
+                }
+                rows.push((row, next, job.tenant == TenantId(7) && day != 1 && day < 3));
+            }
+        }
+    }
+    w.tidy_until(at(86_400 * 6));
+    let keep = TenantRetention { tenant: TenantId(7), before_day: T0.day() + 3, rows_max: 4 };
+    let mut from = Reached::NOTHING;
+    for _ in 0..1000 {
+        match w.store.retain_of(&keep, from).unwrap() {
+            Some(reached) => from = reached,
+            None => break,
+        }
+    }
+    assert_eq!(w.store.retain_of(&keep, from).unwrap(), None, "forgetting ends");
+    for (row, next, gone) in &rows {
+        assert_eq!(w.reads.instance(row.id, soon()).unwrap().is_none(), *gone, "{row:?}");
+        assert_eq!(w.reads.attempts(row.id, soon()).unwrap().is_empty(), *gone || w.open().contains(&row.id.0));
+        let of = w.reads.instance_of(AttemptId(*next), soon()).unwrap();
+        assert_eq!(of.is_none(), *gone || w.open().contains(&row.id.0));
+    }
+    let filter = |tenant| InstanceFilter {
+        tenant: Some(TenantId(tenant)),
+        states: vec![State::Failed],
+        limit: 100,
+        ..InstanceFilter::default()
+    };
+    let count = |w: &World, tenant| w.reads.instances(&filter(tenant), soon()).unwrap().len();
+    assert_eq!((count(&w, 1), count(&w, 7)), (44, 26));
+    assert_eq!(w.open().len(), 2);
+    // What is kept is worked with as before, and a planned time that was forgotten can be used again.
+    let again = w.fire(&theirs, at(3));
+    w.commit([ended(again, Ending::Succeeded)]);
 }
 
 pub fn retention_keeps_what_the_ledger_refers_to(bed: &impl Bed) {

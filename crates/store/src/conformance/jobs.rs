@@ -6,7 +6,7 @@ use engine::HeldJob;
 use engine::change::{Change, Fate, Gap, Note, NoteKind};
 use model::{
     Actor, AgentId, AgentKind, AgentRecord, Executor, Exported, InstanceId, JobMode, JobRecord, PoolRecord, Quotas,
-    ResourceKind, ResourceName, SkipReason, Span, TenantId, TenantRecord, TenantState, Timestamp, VersionId,
+    ResourceKind, ResourceName, ShardId, SkipReason, Span, TenantId, TenantRecord, TenantState, Timestamp, VersionId,
 };
 
 use super::Bed;
@@ -184,6 +184,8 @@ pub fn tenants_are_loaded_and_gone_with_what_is_theirs(bed: &impl Bed) {
             log_bytes: Some(1 << 40),
             history_days: Some(7),
         },
+        servers: vec!["a".into(), "b, 北京".into()],
+        own: vec![ShardId(64), ShardId(65)],
         ..TenantRecord::new(TenantId(77), "acme 北京", T0, Actor("ann".into()))
     };
     let put = |tenant: &TenantRecord| Change::TenantPut(Box::new(tenant.clone()));
@@ -192,7 +194,8 @@ pub fn tenants_are_loaded_and_gone_with_what_is_theirs(bed: &impl Bed) {
     w.commit([put(&acme), Change::PoolPut(pool), Change::ResourcePut { name: resource, units: 4 }]);
     assert_eq!(w.reads.tenants(soon()).unwrap(), [first[0].clone(), acme.clone()]);
     let exported = Some(Exported { at: at(9), digest: "abc".into() });
-    let acme = TenantRecord { state: TenantState::Closing, exported, quotas: Quotas::default(), ..acme };
+    let acme =
+        TenantRecord { state: TenantState::Closing, exported, quotas: Quotas::default(), servers: vec![], ..acme };
     w.commit([put(&acme)]);
     assert_eq!(w.store.load(w.shard).unwrap().tenants, [first[0].clone(), acme.clone()]);
     w.commit([Change::TenantRemoved { tenant: acme.id }]);

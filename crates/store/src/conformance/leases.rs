@@ -3,11 +3,11 @@
 use std::time::{Duration, Instant};
 
 use engine::change::Change;
-use model::{Batch, ServerId, ShardId, Span, TenantId, Term, Timestamp};
+use model::{Batch, ServerId, ShardId, Span, TenantId, TenantRecord, Term, Timestamp};
 
 use super::Bed;
 use super::world::{T0, World, at, soon};
-use crate::leases::{Leases, Picture, ServerRow, Wakes};
+use crate::leases::{Leases, Life, Picture, Reserved, ServerRow, Wakes};
 
 /// A store of two shards that servers can share.
 pub trait SharedBed: Bed {
@@ -37,6 +37,10 @@ fn server(id: ServerId) -> ServerRow {
         started_at: at(3),
         until: Timestamp(0),
     }
+}
+
+fn life(id: ServerId) -> Life {
+    server(id).life()
 }
 
 fn holders(picture: &Picture) -> Vec<Option<ServerId>> {
@@ -119,15 +123,15 @@ pub fn a_shard_is_handed_over(bed: &impl SharedBed) {
     a.take(A, &BOTH, LONG, NONE).unwrap();
     let renewed = a.renew(&server(A), LONG).unwrap();
     let by = renewed.now + LONG;
-    a.hand_over(A, Some(B), &[ShardId(1)], LONG, renewed.now - Span(1)).unwrap();
+    a.hand_over(life(A), Some(B), &[ShardId(1)], LONG, renewed.now - Span(1)).unwrap();
     assert_eq!(b.take(B, &BOTH, LONG, NONE).unwrap(), [], "it came too late");
-    a.hand_over(A, Some(B), &[ShardId(1)], LONG, by).unwrap();
+    a.hand_over(life(A), Some(B), &[ShardId(1)], LONG, by).unwrap();
     assert!(wakes.wait(Duration::from_secs(30)).unwrap(), "the next is woken");
     assert_eq!(b.take(B, &BOTH, LONG, NONE).unwrap(), [ShardId(1)]);
     // Only what is ours can be given, and to nobody means to whoever comes first.
-    b.hand_over(B, Some(B), &BOTH, LONG, by).unwrap();
+    b.hand_over(life(B), Some(B), &BOTH, LONG, by).unwrap();
     assert_eq!(holders(&a.renew(&server(A), LONG).unwrap()), [Some(A), Some(B)]);
-    a.hand_over(A, None, &BOTH, LONG, by).unwrap();
+    a.hand_over(life(A), None, &BOTH, LONG, by).unwrap();
     assert_eq!(holders(&a.renew(&server(A), LONG).unwrap()), [None, Some(B)]);
     assert_eq!(b.take(B, &BOTH, LONG, LONG).unwrap(), BOTH);
 }
@@ -139,10 +143,7 @@ pub fn a_server_that_leaves_frees_what_it_held(bed: &impl SharedBed) {
     b.renew(&server(B), LONG).unwrap();
     a.take(A, &BOTH, LONG, NONE).unwrap();
     assert!(!b.forget(A).unwrap(), "it lives");
-    let started_at = server(A).started_at;
-    a.leave(A, started_at - Span(1)).unwrap();
-    assert!(b.take(B, &BOTH, LONG, NONE).unwrap().is_empty(), "it has started again since");
-    a.leave(A, started_at).unwrap();
+    a.leave(life(A)).unwrap();
     assert!(wakes.wait(Duration::from_secs(30)).unwrap(), "the others are woken");
     assert!(!own.wait(Duration::ZERO).unwrap());
     bed.pass();
@@ -153,6 +154,28 @@ pub fn a_server_that_leaves_frees_what_it_held(bed: &impl SharedBed) {
     assert!(b.forget(A).unwrap());
     assert!(!b.forget(A).unwrap(), "nobody knows it any more");
     assert_eq!(b.renew(&server(B), LONG).unwrap().servers.len(), 1);
+}
+
+/// Whatever it said and comes when the next one has begun.
+pub fn an_earlier_life_has_no_say(bed: &impl SharedBed) {
+    let (mut a, mut b) = (bed.leases(), bed.leases());
+    assert_eq!(a.started_at(A).unwrap(), None);
+    a.renew(&server(A), LONG).unwrap();
+    b.renew(&server(B), LONG).unwrap();
+    a.take(A, &BOTH, SHORT, NONE).unwrap();
+    let again = ServerRow { started_at: at(4), name: "again".into(), ..server(A) };
+    let renewed = a.renew(&again, LONG).unwrap();
+    assert_eq!(a.started_at(A).unwrap(), Some(at(4)));
+    let by = renewed.now + LONG;
+    bed.pass();
+    assert!(a.renew(&server(A), LONG + LONG).is_err(), "it is gone");
+    a.hand_over(life(A), Some(B), &[ShardId(0)], LONG, by).unwrap();
+    a.leave(life(A)).unwrap();
+    let after = b.renew(&server(B), LONG).unwrap();
+    assert_eq!((&after.leases, &after.servers[0]), (&renewed.leases, &renewed.servers[0]), "nothing has changed");
+    a.hand_over(again.life(), Some(B), &[ShardId(0)], LONG, by).unwrap();
+    a.leave(again.life()).unwrap();
+    assert_eq!(holders(&b.renew(&server(B), LONG).unwrap()), [Some(B), None]);
 }
 
 pub fn a_dead_server_that_holds_something_is_not_forgotten(bed: &impl SharedBed) {
@@ -178,9 +201,9 @@ pub fn what_people_set_of_a_server_stays(bed: &impl SharedBed) {
     assert!(wakes.wait(Duration::from_secs(30)).unwrap(), "it looks at once");
     let moved = ServerRow { name: "elsewhere".into(), started_at: at(9), ..server(A) };
     let row = a.renew(&moved, LONG).unwrap().servers.remove(0);
-    assert_eq!(row, ServerRow { weight: 7, draining: true, until: row.until, ..moved });
+    assert_eq!(row, ServerRow { weight: 7, draining: true, until: row.until, ..moved.clone() });
     assert!(b.set_draining(A, false).unwrap());
-    assert!(!a.renew(&server(A), LONG).unwrap().servers[0].draining);
+    assert!(!a.renew(&moved, LONG).unwrap().servers[0].draining);
 }
 
 pub fn a_wake_reaches_whom_it_is_for(bed: &impl SharedBed) {
@@ -222,6 +245,34 @@ pub fn the_picture_tells_that_the_roster_changed(bed: &impl SharedBed) {
     assert_eq!(bed.reads().revision(soon()).unwrap(), revision());
 }
 
+pub fn a_tenant_of_some_servers_has_shards_that_can_be_leased(bed: &impl SharedBed) {
+    let (mut a, mut world) = (bed.leases(), World::new(bed));
+    let (own, shared) = (ShardId(2), BOTH.to_vec());
+    let every = |picture: &Picture| picture.leases.iter().map(|lease| lease.shard).collect::<Vec<_>>();
+    let before = a.renew(&server(A), LONG).unwrap();
+    assert_eq!((every(&before), before.reserved), (shared.clone(), vec![]));
+    assert_eq!(a.take(A, &[own], LONG, NONE).unwrap(), [], "nobody can have what is not there");
+    let mut acme = TenantRecord::new(TenantId(77), "acme", T0, model::Actor("ann".into()));
+    (acme.servers, acme.own) = (vec!["a".into()], vec![own]);
+    let put = |tenant: &TenantRecord| Change::TenantPut(Box::new(tenant.clone()));
+    world.commit([put(&acme)]);
+    let kept = Reserved { tenant: "acme".into(), servers: vec!["a".into()], shards: vec![own] };
+    let picture = a.renew(&server(A), LONG).unwrap();
+    assert_eq!((picture.shards, every(&picture)), (2, [shared, vec![own]].concat()));
+    assert_eq!((picture.reserved(own), picture.reserved(BOTH[0])), (Some(&kept), None));
+    assert_eq!(a.take(A, &[own], LONG, NONE).unwrap(), [own]);
+    let job = model::job_of_own(own, 7).unwrap();
+    let mut theirs = bed.store();
+    assert_eq!(theirs.take_over(own).unwrap().term, Term(1));
+    assert_eq!(model::shard_of(job, theirs.load(own).unwrap().shards), own);
+    acme.servers.clear();
+    world.commit([put(&acme)]);
+    let picture = a.renew(&server(A), LONG).unwrap();
+    assert_eq!((picture.reserved.as_slice(), picture.leases[2].server), (&[][..], Some(A)));
+    world.commit([Change::TenantRemoved { tenant: acme.id }]);
+    assert_eq!(every(&a.renew(&server(A), LONG).unwrap()).len(), 3, "what was written in it is still there");
+}
+
 fn bed_now(leases: &mut dyn Leases) -> Timestamp {
     leases.renew(&server(ServerId(99)), LONG).unwrap().now
 }
@@ -237,10 +288,12 @@ macro_rules! lease_conformance {
             renewing_keeps_every_lease,
             a_shard_is_handed_over,
             a_server_that_leaves_frees_what_it_held,
+            an_earlier_life_has_no_say,
             a_dead_server_that_holds_something_is_not_forgotten,
             what_people_set_of_a_server_stays,
             a_wake_reaches_whom_it_is_for,
             the_picture_tells_that_the_roster_changed,
+            a_tenant_of_some_servers_has_shards_that_can_be_leased,
         }
     };
 }

@@ -3,7 +3,8 @@
 use engine::change::Change;
 use model::rights::Place;
 use model::{
-    Cause, Ending, Failure, Instance, InstanceId, JobId, JobMode, Part, SkipReason, State, TenantId, Timestamp,
+    AgentId, Cause, CauseKind, Ending, Failure, Instance, InstanceId, JobId, JobMode, Part, SkipReason, State,
+    TenantId, Timestamp,
 };
 
 use super::Bed;
@@ -244,6 +245,73 @@ pub fn the_ledger_is_read_by_windows(bed: &impl Bed) {
     w.horizon = at(42);
     w.commit([]);
     assert_eq!(w.reads.horizon(soon()).unwrap(), at(42));
+}
+
+pub fn filters_by_agent_and_cause_choose_what_they_say(bed: &impl Bed) {
+    let mut w = World::new(bed);
+    let job = w.job("a");
+    for n in 0..12_i64 {
+        let mut created = w.creation(&job, at(86_400 * (n % 3) + n));
+        created.cause = if n % 2 == 0 { Cause::Manual(ann()) } else { Cause::Planned };
+        created.target = (n % 4 < 3).then_some(AgentId(1 + n % 4));
+        let row = created.row;
+        let mut changes = vec![Change::Created(created)];
+        match n % 3 {
+            0 => changes.push(ended(row, Ending::Failed(Failure::Exit))),
+            1 => changes.push(ended(row, Ending::Succeeded)),
+            _ => {}
+        }
+        w.commit(changes);
+    }
+    let all = pages(&w, &InstanceFilter::default(), 100);
+    assert_eq!(all.len(), 12);
+    let open = State::ALL.into_iter().filter(|state| state.is_open()).collect::<Vec<_>>();
+    for states in [vec![], vec![State::Failed], open] {
+        for agent in [None, Some(AgentId(1)), Some(AgentId(3)), Some(AgentId(9))] {
+            for cause in [None, Some(CauseKind::Manual), Some(CauseKind::Planned), Some(CauseKind::After)] {
+                for job in [None, Some(job.id)] {
+                    let expected: Vec<_> = all
+                        .iter()
+                        .filter(|i| states.is_empty() || states.contains(&i.state))
+                        .filter(|i| agent.is_none_or(|agent| i.target == Some(agent)))
+                        .filter(|i| cause.is_none_or(|cause| i.cause.kind() == cause))
+                        .cloned()
+                        .collect();
+                    let filter = InstanceFilter { job, agent, cause, states: states.clone(), ..Default::default() };
+                    assert_eq!(ids(&pages(&w, &filter, 2)), ids(&expected), "{filter:?}");
+                }
+            }
+        }
+    }
+}
+
+pub fn what_is_open_and_what_failed_is_counted(bed: &impl Bed) {
+    let (mut w, all, [a, _]) = history(bed);
+    let mine: Vec<&Instance> = all.iter().filter(|i| i.tenant == TenantId(1)).collect();
+    let open = mine.iter().filter(|i| i.state.is_open()).count() as u64;
+    assert!(open > 0);
+    let counts = w.reads.open_counts(TenantId(1), T0, soon()).unwrap();
+    assert_eq!(counts.by_state, [(State::Scheduled, open)]);
+    assert_eq!(counts.late, 0, "what waits for its time is not late");
+    assert!(w.reads.open_counts(TenantId(3), at(86_400 * 9), soon()).unwrap().by_state.is_empty());
+
+    let (from, to) = (at(5), at(86_400 * 2 + 100));
+    let failed = |job: Option<JobId>| {
+        let inside = |i: &&&Instance| i.state == State::Failed && i.planned >= from && i.planned < to;
+        mine.iter().filter(inside).filter(|i| job.is_none_or(|job| i.job == job)).count() as u64
+    };
+    let told = w.reads.failures(TenantId(1), from, to, soon()).unwrap();
+    assert!(told.is_sorted_by(|a, b| a.1 >= b.1), "the worst first");
+    assert_eq!(told.iter().map(|(_, count)| count).sum::<u64>(), failed(None));
+    assert_eq!(told.iter().find(|(job, _)| *job == a).map_or(0, |(_, count)| *count), failed(Some(a)));
+    assert!(w.reads.failures(TenantId(1), at(86_400 * 20), at(86_400 * 30), soon()).unwrap().is_empty());
+
+    let job = w.job("late");
+    let mut ready = w.creation(&job, at(86_400 * 40));
+    ready.state = State::Ready;
+    w.commit([Change::Created(ready)]);
+    let late = |at| w.reads.open_counts(TenantId(1), at, soon()).unwrap().late;
+    assert_eq!([late(at(86_400 * 40)), late(at(86_400 * 40 + 1))], [0, 1]);
 }
 
 pub fn counts_agree_with_the_list(bed: &impl Bed) {

@@ -97,7 +97,10 @@ macro_rules! conformance {
             lists_have_what_lies_in_the_places_they_are_bound_to,
             the_ledger_is_read_by_windows,
             counts_agree_with_the_list,
+            filters_by_agent_and_cause_choose_what_they_say,
+            what_is_open_and_what_failed_is_counted,
             retention_drops_old_days_and_keeps_what_is_open,
+            the_history_of_one_tenant_goes_before_the_others,
             retention_keeps_what_the_ledger_refers_to,
             idempotency_keys_expire,
         }

@@ -97,12 +97,16 @@ impl World {
     }
 
     pub(super) fn job(&mut self, name: &str) -> JobRecord {
+        self.job_of(TenantId(1), name)
+    }
+
+    pub(super) fn job_of(&mut self, tenant: TenantId, name: &str) -> JobRecord {
         let bodies = ["rule", "task", "source"].map(|part| format!("{part} of {name}").into_bytes());
         let contents = self.store.intern(&bodies).unwrap();
         let id = self.id();
         let job = JobRecord {
             id: JobId(id),
-            tenant: TenantId(1),
+            tenant,
             name: name.into(),
             version: VersionId(self.id()),
             rule: contents[0],

@@ -9,13 +9,19 @@ use parking_lot::{Condvar, Mutex};
 
 use super::{Inner, MemoryStore};
 use crate::StoreError;
-use crate::leases::{LeaseRow, Leases, Picture, ServerRow, Wakes};
+use crate::leases::{LeaseRow, Leases, Life, Picture, Reserved, ServerRow, Wakes};
 
 #[derive(Default)]
 pub(super) struct Books {
     pub now: Timestamp,
     servers: BTreeMap<ServerId, ServerRow>,
     held: BTreeMap<ShardId, (Option<ServerId>, Timestamp)>,
+}
+
+impl Books {
+    fn is_latest(&self, life: Life) -> bool {
+        self.servers.get(&life.server).is_some_and(|row| row.life() == life)
+    }
 }
 
 /// Who was woken and has not looked yet.
@@ -77,6 +83,13 @@ impl MemoryLeases {
 }
 
 impl Inner {
+    /// Also tenants' own, and those that a tenant once had.
+    fn every_shard(&self) -> BTreeSet<ShardId> {
+        let own = self.state.tenants().into_iter().flat_map(|tenant| tenant.own);
+        let held = self.books.held.keys().copied();
+        (0..self.state.shards_max.max(1)).map(ShardId).chain(own).chain(held).collect()
+    }
+
     fn picture(&self) -> Picture {
         let shards = self.state.shards_max.max(1);
         let lease = |shard| {
@@ -88,8 +101,9 @@ impl Inner {
             now: self.books.now,
             shards,
             servers: self.books.servers.values().cloned().collect(),
-            leases: (0..shards).map(ShardId).map(lease).collect(),
+            leases: self.every_shard().into_iter().map(lease).collect(),
             revision: self.state.revision(),
+            reserved: self.state.tenants().iter().filter_map(Reserved::of).collect(),
         }
     }
 }
@@ -97,6 +111,9 @@ impl Inner {
 impl Leases for MemoryLeases {
     fn renew(&mut self, me: &ServerRow, lease: Span) -> Result<Picture, StoreError> {
         self.with(|inner| {
+            if inner.books.servers.get(&me.id).is_some_and(|kept| kept.started_at > me.started_at) {
+                return Err(StoreError::started_again());
+            }
             let until = inner.books.now + lease;
             let kept = inner.books.servers.get(&me.id).map(|kept| (kept.weight, kept.draining));
             let (weight, draining) = kept.unwrap_or((me.weight, me.draining));
@@ -104,14 +121,14 @@ impl Leases for MemoryLeases {
             for held in inner.books.held.values_mut().filter(|(server, _)| *server == Some(me.id)) {
                 held.1 = until;
             }
-            inner.picture()
-        })
+            Ok(inner.picture())
+        })?
     }
 
     fn take(&mut self, me: ServerId, shards: &[ShardId], lease: Span, grace: Span) -> Result<Vec<ShardId>, StoreError> {
         self.with(|inner| {
-            let (now, count) = (inner.books.now, inner.state.shards_max.max(1));
-            let mut wanted: Vec<_> = shards.iter().copied().filter(|shard| (0..count).contains(&shard.0)).collect();
+            let (now, known) = (inner.books.now, inner.every_shard());
+            let mut wanted: Vec<_> = shards.iter().copied().filter(|shard| known.contains(shard)).collect();
             wanted.sort_unstable();
             wanted.dedup();
             wanted.retain(|shard| {
@@ -128,19 +145,19 @@ impl Leases for MemoryLeases {
 
     fn hand_over(
         &mut self,
-        me: ServerId,
+        me: Life,
         to: Option<ServerId>,
         shards: &[ShardId],
         lease: Span,
         by: Timestamp,
     ) -> Result<(), StoreError> {
         self.with(|inner| {
-            if inner.books.now > by {
+            if inner.books.now > by || !inner.books.is_latest(me) {
                 return;
             }
             let until = inner.books.now + if to.is_some() { lease } else { Span(0) };
             for shard in shards {
-                if let Some(held) = inner.books.held.get_mut(shard).filter(|held| held.0 == Some(me)) {
+                if let Some(held) = inner.books.held.get_mut(shard).filter(|held| held.0 == Some(me.server)) {
                     *held = (to, until);
                 }
             }
@@ -149,18 +166,21 @@ impl Leases for MemoryLeases {
         Ok(())
     }
 
-    fn leave(&mut self, me: ServerId, started_at: Timestamp) -> Result<(), StoreError> {
+    fn leave(&mut self, me: Life) -> Result<(), StoreError> {
         self.with(|inner| {
             let now = inner.books.now;
-            let row = inner.books.servers.get_mut(&me).filter(|row| row.started_at == started_at);
-            let Some(row) = row else { return };
+            let Some(row) = inner.books.servers.get_mut(&me.server).filter(|row| row.life() == me) else { return };
             row.until = now;
-            for held in inner.books.held.values_mut().filter(|held| held.0 == Some(me)) {
+            for held in inner.books.held.values_mut().filter(|held| held.0 == Some(me.server)) {
                 *held = (None, now);
             }
         })?;
-        self.ring(self.all().into_iter().filter(|server| *server != me));
+        self.ring(self.all().into_iter().filter(|server| *server != me.server));
         Ok(())
+    }
+
+    fn started_at(&mut self, server: ServerId) -> Result<Option<Timestamp>, StoreError> {
+        self.with(|inner| inner.books.servers.get(&server).map(|row| row.started_at))
     }
 
     fn set_weight(&mut self, server: ServerId, weight: u32) -> Result<bool, StoreError> {

@@ -23,7 +23,7 @@ use parking_lot::Mutex;
 use self::state::State;
 use crate::roster::changes_roster;
 use crate::subject::subject;
-use crate::{CommitError, Ownership, Retention, Standing, Store, StoreError, Stored};
+use crate::{CommitError, Ownership, Reached, Retention, Standing, Store, StoreError, Stored, TenantRetention};
 
 pub use self::faults::Fault;
 pub use self::leases::{MemoryLeases, MemoryWakes};
@@ -244,5 +244,12 @@ impl Store for MemoryStore {
         let mut inner = self.inner.lock();
         inner.ready()?;
         Ok(inner.state.retain(keep))
+    }
+
+    fn retain_of(&mut self, keep: &TenantRetention, _: Reached) -> Result<Option<Reached>, StoreError> {
+        let mut inner = self.inner.lock();
+        inner.ready()?;
+        inner.state.retain_of(keep);
+        Ok(None)
     }
 }

@@ -14,8 +14,8 @@ use super::MemoryStore;
 use super::between::ticket_record;
 use super::state;
 use crate::read::{
-    AttemptRecord, InstanceFilter, Interval, JobFilter, LedgerEntry, Letter, NoteFilter, NoteRecord, Orphan,
-    QuarantineRecord, Reads, ResourceRecord, TicketRecord, VersionRecord,
+    AttemptRecord, InstanceFilter, Interval, JobFilter, LedgerEntry, Letter, NoteFilter, NoteRecord, OpenCounts,
+    Orphan, QuarantineRecord, Reads, ResourceRecord, TicketRecord, VersionRecord, worst_first,
 };
 use crate::values::{SealedSecret, UsingJob, Variable};
 use crate::{StoreError, StoredVersion};
@@ -226,6 +226,32 @@ impl Reads for MemoryStore {
         })
     }
 
+    fn open_counts(&self, tenant: TenantId, late: Timestamp, _by: Instant) -> Result<OpenCounts, StoreError> {
+        self.read(|state| {
+            let mut counts = OpenCounts::default();
+            let all = state.instances.values().map(|kept| &kept.instance);
+            for i in all.filter(|i| i.tenant == tenant && i.state.is_open() && i.parent.is_none()) {
+                counts.add(i.state, 1, u64::from(i.planned < late));
+            }
+            counts
+        })
+    }
+
+    fn failures(
+        &self,
+        tenant: TenantId,
+        from: Timestamp,
+        to: Timestamp,
+        _by: Instant,
+    ) -> Result<Vec<(JobId, u64)>, StoreError> {
+        self.read(|state| {
+            let all = state.instances.values().map(|kept| &kept.instance);
+            let bad = |i: &&Instance| matches!(i.state, State::Failed | State::Dead) && i.parent.is_none();
+            let inside = |i: &&Instance| i.tenant == tenant && i.planned >= from && i.planned < to;
+            worst_first(all.filter(bad).filter(inside).map(|i| (i.job, 1)))
+        })
+    }
+
     fn horizon(&self, _by: Instant) -> Result<Timestamp, StoreError> {
         self.read(|state| {
             let has_jobs =
@@ -328,6 +354,8 @@ fn wants_instance(filter: &InstanceFilter, i: &Instance) -> bool {
         && filter.from.is_none_or(|from| i.planned >= from)
         && filter.to.is_none_or(|to| i.planned < to)
         && i.parent == filter.parent
+        && filter.agent.is_none_or(|agent| i.target == Some(agent))
+        && filter.cause.is_none_or(|cause| i.cause.kind() == cause)
         && filter.after.is_none_or(|after| (i.planned, i.id) < after)
 }
 

@@ -1,34 +1,15 @@
 //! Forgets what is older than it has to be kept, as the SQLite store does.
 
 use engine::change::ClaimName;
-use model::{Span, Timestamp};
+use model::{Span, TenantId, Timestamp};
 
 use super::state::State;
-use crate::Retention;
+use crate::{Retention, TenantRetention};
 
 impl State {
     /// Everything at once: a map has no need for small steps.
     pub(super) fn retain(&mut self, keep: &Retention) -> bool {
-        let day = |at: Timestamp| at.day() < keep.before_day;
-        let open_days: std::collections::BTreeSet<i64> =
-            self.open.keys().map(|(_, id)| self.instances[id].instance.planned.day()).collect();
-        let old = |at: Timestamp| day(at) && !open_days.contains(&at.day());
-
-        for (id, entry) in collect(
-            self.instances.iter(),
-            |kept| old(kept.instance.planned),
-            |kept| (kept.instance.job, kept.instance.planned, kept.instance.part.number),
-        ) {
-            self.instances.delete(&id);
-            self.ledger.delete(&entry);
-            let attempts = self.attempts.range((id, 0, i64::MIN)..=(id, u32::MAX, i64::MAX));
-            for key in attempts.map(|(key, _)| *key).collect::<Vec<_>>() {
-                self.attempts.delete(&key);
-            }
-        }
-        for (id, ()) in collect(self.later.iter(), |of| !self.instances.contains_key(of), |_| ()) {
-            self.later.delete(&id);
-        }
+        self.forget_instances(keep.before_day, None);
         let line = Timestamp(keep.before_day.saturating_mul(Span::DAY.0));
         for (id, ()) in collect(self.gaps.iter(), |(_, gap)| gap.last < line, |_| ()) {
             self.gaps.delete(&id);
@@ -57,6 +38,33 @@ impl State {
         }
         self.seal(0);
         false
+    }
+
+    pub(super) fn retain_of(&mut self, keep: &TenantRetention) {
+        self.forget_instances(keep.before_day, Some(keep.tenant));
+        self.seal(0);
+    }
+
+    /// Of this tenant, or of all.
+    fn forget_instances(&mut self, before_day: i64, tenant: Option<TenantId>) {
+        let open_days: std::collections::BTreeSet<i64> =
+            self.open.keys().map(|(_, id)| self.instances[id].instance.planned.day()).collect();
+        let old = |at: Timestamp| at.day() < before_day && !open_days.contains(&at.day());
+        for (id, entry) in collect(
+            self.instances.iter(),
+            |kept| old(kept.instance.planned) && tenant.is_none_or(|tenant| kept.instance.tenant == tenant),
+            |kept| (kept.instance.job, kept.instance.planned, kept.instance.part.number),
+        ) {
+            self.instances.delete(&id);
+            self.ledger.delete(&entry);
+            let attempts = self.attempts.range((id, 0, i64::MIN)..=(id, u32::MAX, i64::MAX));
+            for key in attempts.map(|(key, _)| *key).collect::<Vec<_>>() {
+                self.attempts.delete(&key);
+            }
+        }
+        for (id, ()) in collect(self.later.iter(), |of| !self.instances.contains_key(of), |_| ()) {
+            self.later.delete(&id);
+        }
     }
 }
 

@@ -83,7 +83,7 @@ pub(crate) fn all() -> Vec<Table> {
         table(
             "tenant",
             "id name:t weight jobs_max running_max starts_per_second log_bytes_max history_days private_network:b state
-             created_at created_by:t exported_at exported:t",
+             created_at created_by:t exported_at exported:t servers:t own_shards:t",
             &["id"],
         ),
         table("quarantine", "id shard job input:t error:t at decided held:b looked_by:t", &["id"]).of_job("job"),

@@ -22,10 +22,14 @@ fn apply(tables: &mut dyn Statements, change: &PeopleChange) -> Result<Changed, 
     match change {
         PeopleChange::Administrator(account) => administrator(tables, account),
         PeopleChange::Made(account) => make(tables, account),
-        PeopleChange::PasswordSet { name, password, must_change, keep } => {
+        PeopleChange::PasswordSet { name, password, must_change, keep, tokens_until } => {
             let text = "update person set password = $1, must_change = $2 where name = $3 and kind = 1";
             let rows = tables.run(text, &[password.into(), i64::from(*must_change).into(), name.into()])?;
             end_sessions(tables, name, keep.as_ref())?;
+            if let Some(at) = tokens_until {
+                let text = "update api_token set revoked_at = coalesce(revoked_at, $1) where person = $2";
+                tables.run(text, &[at.0.into(), name.into()])?;
+            }
             Ok(found(rows))
         }
         PeopleChange::SubjectSet { name, subject } => {

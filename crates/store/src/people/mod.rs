@@ -13,11 +13,11 @@ use model::rights::{Permission, Permissions};
 use model::{TenantId, Timestamp};
 
 pub(crate) use self::change::change;
-pub(crate) use self::read::{account, accounts, grants, groups, held_by, rights_of, roles};
+pub(crate) use self::read::{account, accounts, grants, grants_in, groups, held_by, rights_of, roles};
 pub(crate) use self::session::*;
 pub use self::session::{OidcLogin, Session, Way};
 pub(crate) use self::sign_in::*;
-pub use self::sign_in::{Tries, TriesOf};
+pub use self::sign_in::{Counting, Tries, TriesOf};
 pub use self::token::Token;
 pub(crate) use self::token::*;
 use crate::access::SecretHash;
@@ -105,12 +105,13 @@ pub enum PeopleChange {
     /// Makes an account, or gives the one that has the name this password, with the right to do everything everywhere.
     Administrator(Account),
     Made(Account),
-    /// Ends their sessions, but for one.
+    /// Ends their sessions, but for one, and if it is said until when, their tokens.
     PasswordSet {
         name: String,
         password: String,
         must_change: bool,
         keep: Option<SecretHash>,
+        tokens_until: Option<Timestamp>,
     },
     SubjectSet {
         name: String,

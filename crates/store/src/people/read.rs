@@ -52,6 +52,16 @@ pub(crate) fn grants(tables: &mut dyn Statements) -> Result<Vec<Grant>, StoreErr
     all(tables, &format!("{GRANT} order by id"), &[], read_grant)
 }
 
+/// What holds in a tenant; what holds everywhere, too, if `everywhere`.
+pub(crate) fn grants_in(
+    tables: &mut dyn Statements,
+    tenant: TenantId,
+    everywhere: bool,
+) -> Result<Vec<Grant>, StoreError> {
+    let also = if everywhere { "or tenant is null" } else { "" };
+    all(tables, &format!("{GRANT} where tenant = $1 {also} order by id"), &[tenant.0.into()], read_grant)
+}
+
 /// Everything that grants to the person and to their groups amount to. None: there is no such account, or it is disabled.
 pub(crate) fn rights_of(tables: &mut dyn Statements, person: &str) -> Result<Option<Vec<Held>>, StoreError> {
     if account(tables, person)?.is_none_or(|account| account.disabled_at.is_some()) {

@@ -80,6 +80,10 @@ pub(crate) fn sessions(tables: &mut dyn Statements) -> Result<Vec<Session>, Stor
     all(tables, &format!("{SESSION} order by person, created_at, hash"), &[], read)
 }
 
+pub(crate) fn sessions_of(tables: &mut dyn Statements, person: &str) -> Result<Vec<Session>, StoreError> {
+    all(tables, &format!("{SESSION} where person = $1 order by created_at, hash"), &[person.into()], read)
+}
+
 pub(crate) fn touch_session(tables: &mut dyn Statements, hash: &SecretHash, at: Timestamp) -> Result<(), StoreError> {
     tables.run("update session set used_at = $1 where hash = $2", &[at.0.into(), hash.into()]).map(drop)
 }

@@ -54,6 +54,10 @@ pub(crate) fn tokens(tables: &mut dyn Statements) -> Result<Vec<Token>, StoreErr
     all(tables, &format!("{TOKEN} order by id"), &[], read)
 }
 
+pub(crate) fn tokens_of(tables: &mut dyn Statements, person: &str) -> Result<Vec<Token>, StoreError> {
+    all(tables, &format!("{TOKEN} where person = $1 order by id"), &[person.into()], read)
+}
+
 /// The first revocation is the one that counts.
 pub(crate) fn revoke_token(tables: &mut dyn Statements, id: i64, at: Timestamp) -> Result<bool, StoreError> {
     let text = "update api_token set revoked_at = coalesce(revoked_at, $1) where id = $2";

@@ -11,8 +11,8 @@ use super::conn::Conn;
 use super::error::Fault;
 use super::lane::Lane;
 use super::{PgStore, sql};
-use crate::StoreError;
-use crate::leases::{LeaseRow, Leases, Picture, ServerRow};
+use crate::leases::{LeaseRow, Leases, Life, Picture, Reserved, ServerRow};
+use crate::{StoreError, tenant};
 
 /// After this an answer would come too late to be of use.
 const PATIENCE: Duration = Duration::from_secs(2);
@@ -96,17 +96,21 @@ impl Leases for PgLeases {
                 &lease.0,
             ];
             // Each is sent before the one before is answered: the wait is for all of them once.
-            let all: [(&str, Values); 7] = [
+            let all: [(&str, Values); 8] = [
                 (begun, &[]),
                 (sql::RENEW_SERVER, server),
-                (sql::RENEW_LEASES, &[&me.id.0, &lease.0]),
+                (sql::RENEW_LEASES, &[&me.id.0, &lease.0, &me.started_at.0]),
                 (sql::CLOCK, &[]),
                 (SERVERS, &[]),
                 (sql::LEASES, &[]),
+                (RESERVED, &[]),
                 (renewed, &[]),
             ];
             try_join_all(all.iter().map(|(text, values)| conn.query(text, values))).await
         })?;
+        if read[1].is_empty() {
+            return Err(StoreError::started_again());
+        }
         let clock = read[3].first().ok_or_else(|| StoreError::Corrupt("the revision is missing".into()))?;
         Ok(Picture {
             now: Timestamp(clock.get(0)),
@@ -114,6 +118,7 @@ impl Leases for PgLeases {
             servers: read[4].iter().map(server).collect(),
             leases: read[5].iter().map(lease_row).collect(),
             revision: clock.get(1),
+            reserved: read[6].iter().map(reserved).collect(),
         })
     }
 
@@ -128,7 +133,7 @@ impl Leases for PgLeases {
 
     fn hand_over(
         &mut self,
-        me: ServerId,
+        me: Life,
         to: Option<ServerId>,
         shards: &[ShardId],
         lease: Span,
@@ -136,13 +141,21 @@ impl Leases for PgLeases {
     ) -> Result<(), StoreError> {
         let given = numbers(shards);
         let to = to.map(|to| to.0);
-        self.call(async |conn: &Conn| conn.query(sql::HAND_OVER, &[&me.0, &given, &to, &lease.0, &by.0]).await)?;
+        let Life { server, started_at } = me;
+        let values: Values = &[&server.0, &given, &to, &lease.0, &by.0, &started_at.0];
+        self.call(async |conn: &Conn| conn.query(sql::HAND_OVER, values).await)?;
         Ok(())
     }
 
-    fn leave(&mut self, me: ServerId, started_at: Timestamp) -> Result<(), StoreError> {
-        self.call(async |conn: &Conn| conn.query(sql::LEAVE, &[&me.0, &started_at.0]).await)?;
+    fn leave(&mut self, me: Life) -> Result<(), StoreError> {
+        self.call(async |conn: &Conn| conn.query(sql::LEAVE, &[&me.server.0, &me.started_at.0]).await)?;
         Ok(())
+    }
+
+    fn started_at(&mut self, server: ServerId) -> Result<Option<Timestamp>, StoreError> {
+        let text = "select started_at from server where id = $1";
+        let rows = self.call(async |conn: &Conn| conn.query(text, &[&server.0]).await)?;
+        Ok(rows.first().map(|row| Timestamp(row.get(0))))
     }
 
     fn set_weight(&mut self, server: ServerId, weight: u32) -> Result<bool, StoreError> {
@@ -173,6 +186,8 @@ type Values<'v> = &'v [&'v (dyn tokio_postgres::types::ToSql + Sync)];
 const SERVERS: &str = "select id, name, api, agents, peer, version, weight::int8, draining, started_at, until
                        from server order by id";
 
+const RESERVED: &str = "select name, servers, own_shards from tenant where servers is not null order by id";
+
 fn numbers(shards: &[ShardId]) -> Vec<i64> {
     shards.iter().map(|shard| shard.0).collect()
 }
@@ -190,6 +205,10 @@ fn server(row: &Row) -> ServerRow {
         started_at: Timestamp(row.get(8)),
         until: Timestamp(row.get(9)),
     }
+}
+
+fn reserved(row: &Row) -> Reserved {
+    Reserved { tenant: row.get(0), servers: tenant::servers(row.get(1)), shards: tenant::own_shards(row.get(2)) }
 }
 
 fn lease_row(row: &Row) -> LeaseRow {

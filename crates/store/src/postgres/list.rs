@@ -40,7 +40,7 @@ pub(super) async fn page(conn: &Conn, filter: &InstanceFilter) -> Result<Vec<Ins
         return Ok(found);
     }
     let open = matches!(way, Way::Open);
-    for day in if open { open_days(conn, &wanted).await? } else { days(conn, &wanted).await? } {
+    for day in if open { open_days(conn, wanted.days()).await? } else { days(conn, &wanted).await? } {
         let keys = if open { of_open(conn, day, &wanted).await? } else { of_blocks(conn, day, &wanted).await? };
         wanted.limit -= keys.len();
         fetch(conn, day, &keys, &mut found).await?;
@@ -59,11 +59,12 @@ async fn days(conn: &Conn, wanted: &Wanted) -> Result<Vec<i64>, Fault> {
 
 async fn of_job(conn: &Conn, job: i64, parent: Option<i64>, wanted: &Wanted) -> Result<Vec<Instance>, Fault> {
     let mut found = Vec::new();
-    let Wanted { top, from, tenant, states, limit, .. } = wanted;
+    let Wanted { top, from, tenant, states, agent, cause, limit, .. } = wanted;
     for day in days(conn, wanted).await? {
         let left = (limit - found.len()) as i64;
         let text = on_day(sql::LIST_OF_JOB, day);
-        let rows = conn.query(&text, &[&job, from, &top.0, &top.1, &parent, tenant, states, &left]).await?;
+        let rows =
+            conn.query(&text, &[&job, from, &top.0, &top.1, &parent, tenant, states, &left, agent, cause]).await?;
         // What cannot be read is reported at load; a list leaves it out.
         found.extend(rows.iter().filter_map(|found| row::instance(found).ok()));
         if found.len() >= *limit {
@@ -131,6 +132,8 @@ async fn of_blocks(conn: &Conn, day: i64, wanted: &Wanted) -> Result<Vec<Key>, F
                     &wanted.states,
                     &limit,
                     &wanted.within,
+                    &wanted.agent,
+                    &wanted.cause,
                 ],
             )
             .await?;
@@ -142,14 +145,13 @@ async fn of_blocks(conn: &Conn, day: i64, wanted: &Wanted) -> Result<Vec<Key>, F
     Ok(keys)
 }
 
-async fn low_water(conn: &Conn) -> Result<i64, Fault> {
+pub(super) async fn low_water(conn: &Conn) -> Result<i64, Fault> {
     let found = conn.first("select coalesce(min(low_water), 0) from shard", &[]).await?;
     Ok(found.map_or(0, |row| row.get(0)))
 }
 
-async fn open_days(conn: &Conn, wanted: &Wanted) -> Result<Vec<i64>, Fault> {
+pub(super) async fn open_days(conn: &Conn, [from, top]: [i64; 2]) -> Result<Vec<i64>, Fault> {
     let low = block_of(low_water(conn).await?);
-    let [from, top] = wanted.days();
     let text = "select day from (select day from block where no >= $1 union select day from open_long) as d
                 where day between $2 and $3 order by day desc";
     Ok(conn.query(text, &[&low, &from, &top]).await?.iter().map(|row| row.get(0)).collect())
@@ -159,9 +161,12 @@ async fn of_open(conn: &Conn, day: i64, wanted: &Wanted) -> Result<Vec<Key>, Fau
     let mut keys = Vec::new();
     let limit = wanted.limit as i64;
     for (statement, first) in [(sql::LIST_OPEN, low_water(conn).await?), (sql::LIST_OPEN_LONG, day)] {
-        let Wanted { top, from, tenant, states, within, .. } = wanted;
+        let Wanted { top, from, tenant, states, within, agent, cause, .. } = wanted;
         let rows = conn
-            .query(&on_day(statement, day), &[&first, from, &top.0, &top.1, tenant, states, &limit, within])
+            .query(
+                &on_day(statement, day),
+                &[&first, from, &top.0, &top.1, tenant, states, &limit, within, agent, cause],
+            )
             .await?;
         keys.extend(rows.iter().map(key));
     }

@@ -1,4 +1,4 @@
-//! Brings a store's schema up to what this program knows, step by step, each in its own transaction, one program at a
+//! Brings a store's schema up to what this program knows, step by step, each in transactions of its own, one program at a
 //! time. Never goes back. Everything is in a schema of our own: what else is in the database is left alone.
 
 use super::conn::Conn;
@@ -16,7 +16,12 @@ pub(super) const STEPS: &[&str] = &[
     include_str!("migrations/0007_labels.sql"),
     include_str!("migrations/0008_values.sql"),
     include_str!("migrations/0009_shared_agents.sql"),
+    include_str!("migrations/0010_tenants_servers.sql"),
 ];
+
+/// Between the parts of a step: the locks that one has taken are given back before the next begins. Whoever is cut short
+/// between them begins with the first again, so all but the last bear being taken twice.
+const APART: &str = "-- apart";
 
 /// "Duly": held while a step is taken.
 const LOCK: i64 = 0x4475_6c79;
@@ -35,17 +40,12 @@ pub(super) async fn migrate(conn: &Conn, steps: &[&str]) -> Result<(), Fault> {
         if found == known {
             return Ok(());
         }
-        // A table that is read while it is changed may be waited for longer than a commit would wait.
-        conn.batch("begin; set local lock_timeout = '60s'; set local statement_timeout = 0").await?;
-        let taken = take(conn, steps).await;
-        match taken {
-            Ok(()) => conn.batch("commit").await?,
-            Err(fault) => {
-                // A connection that cannot even do this is dropped, and the server ends the transaction.
-                let _ = conn.batch("rollback").await;
-                return Err(fault);
-            }
+        let taken = take(conn, steps, found).await;
+        if taken.is_err() {
+            // A connection that cannot even do this is dropped, and the server ends the transaction.
+            let _ = conn.batch("rollback").await;
         }
+        taken?;
     }
 }
 
@@ -64,18 +64,28 @@ async fn check_server(conn: &Conn) -> Result<(), Fault> {
     Ok(())
 }
 
-/// The step that is next, unless another program took it while we waited.
-async fn take(conn: &Conn, steps: &[&str]) -> Result<(), Fault> {
-    conn.batch(&format!("select pg_advisory_xact_lock({LOCK})")).await?;
-    let found = version(conn).await?;
+/// The step after `found`, unless another program takes it first.
+async fn take(conn: &Conn, steps: &[&str], found: i64) -> Result<(), Fault> {
     let Some(step) = usize::try_from(found).ok().and_then(|found| steps.get(found)) else { return Ok(()) };
-    if found == 0 && conn.first("select 1 where to_regnamespace('duly') is null", &[]).await?.is_some() {
-        conn.batch("create schema duly").await?;
+    let mut parts = step.split(APART).peekable();
+    while let Some(part) = parts.next() {
+        // A table that is read while it is changed may be waited for longer than a commit would wait.
+        conn.batch("begin; set local lock_timeout = '60s'; set local statement_timeout = 0").await?;
+        conn.batch(&format!("select pg_advisory_xact_lock({LOCK})")).await?;
+        if version(conn).await? != found {
+            return conn.batch("rollback").await;
+        }
+        if found == 0 && conn.first("select 1 where to_regnamespace('duly') is null", &[]).await?.is_some() {
+            conn.batch("create schema duly").await?;
+        }
+        conn.batch(part).await?;
+        if parts.peek().is_none() {
+            let put = "insert into meta (key, value) values ('schema_version', $1)
+                       on conflict (key) do update set value = excluded.value";
+            conn.execute(put, &[&(found + 1).to_string()]).await?;
+        }
+        conn.batch("commit").await?;
     }
-    conn.batch(step).await?;
-    let put = "insert into meta (key, value) values ('schema_version', $1)
-               on conflict (key) do update set value = excluded.value";
-    conn.execute(put, &[&(found + 1).to_string()]).await?;
     Ok(())
 }
 

@@ -18,13 +18,12 @@ use super::error::Fault;
 use super::list::damaged;
 use super::pool::PgReads;
 use super::row::{self, Unreadable, small};
-use super::{between, list, load, sql, values};
-use crate::block::BLOCK_BITS;
+use super::{between, count, list, load, sql, values};
 use crate::code::{self, Code};
 use crate::json;
 use crate::read::{
-    AttemptRecord, InstanceFilter, Interval, JobFilter, LedgerEntry, Letter, NoteFilter, NoteRecord, Orphan,
-    QuarantineRecord, Reads, ResourceRecord, TicketRecord, VersionRecord,
+    AttemptRecord, InstanceFilter, Interval, JobFilter, LedgerEntry, Letter, NoteFilter, NoteRecord, OpenCounts,
+    Orphan, QuarantineRecord, Reads, ResourceRecord, TicketRecord, VersionRecord,
 };
 use crate::values::{SealedSecret, UsingJob, Variable};
 use crate::{StoreError, StoredVersion};
@@ -124,7 +123,7 @@ impl Reads for PgReads {
     fn ledger(&self, job: JobId, from: Timestamp, to: Timestamp, by: Instant) -> Result<Vec<LedgerEntry>, StoreError> {
         self.with(by, async |conn: &Conn| {
             let mut entries = Vec::new();
-            for day in days_between(conn, from, to).await? {
+            for day in count::days_between(conn, from, to).await? {
                 for row in conn.query(&on_day(sql::LEDGER, day), &[&job.0, &from.0, &to.0]).await? {
                     let Some(state) = State::decode(small(&row, 2)) else { continue };
                     entries.push(LedgerEntry {
@@ -223,11 +222,25 @@ impl Reads for PgReads {
     ) -> Result<Vec<(State, u64)>, StoreError> {
         self.with(by, async |conn: &Conn| {
             let mut counts = State::ALL.map(|state| (state, 0));
-            for day in days_between(conn, from, to).await? {
-                count_day(conn, day, tenant, (from, to), &mut counts).await?;
+            for day in count::days_between(conn, from, to).await? {
+                count::day(conn, day, tenant, (from, to), &mut counts).await?;
             }
             Ok(counts.into_iter().filter(|(_, count)| *count > 0).collect())
         })
+    }
+
+    fn open_counts(&self, tenant: TenantId, late: Timestamp, by: Instant) -> Result<OpenCounts, StoreError> {
+        self.with(by, async |conn: &Conn| count::open(conn, tenant, late).await)
+    }
+
+    fn failures(
+        &self,
+        tenant: TenantId,
+        from: Timestamp,
+        to: Timestamp,
+        by: Instant,
+    ) -> Result<Vec<(JobId, u64)>, StoreError> {
+        self.with(by, async |conn: &Conn| count::failures(conn, tenant, from, to).await)
     }
 
     fn horizon(&self, by: Instant) -> Result<Timestamp, StoreError> {
@@ -317,33 +330,4 @@ async fn readable<T>(
     read: impl Fn(&Row) -> Result<T, Unreadable>,
 ) -> Result<Vec<T>, Fault> {
     Ok(conn.query(text, values).await?.iter().filter_map(|row| read(row).ok()).collect())
-}
-
-async fn days_between(conn: &Conn, from: Timestamp, to: Timestamp) -> Result<Vec<i64>, Fault> {
-    let text = "select day from day where day between $1 and $2 order by day";
-    all(conn, text, &[&from.day(), &to.day()], |row| row.get(0)).await
-}
-
-async fn count_day(
-    conn: &Conn,
-    day: i64,
-    tenant: Option<TenantId>,
-    (from, to): (Timestamp, Timestamp),
-    counts: &mut [(State, u64)],
-) -> Result<(), Fault> {
-    let blocks = "select min(no), max(no) from block where day = $1 and planned_until >= $2 and planned_from < $3";
-    let range = conn.first(blocks, &[&day, &from.0, &to.0]).await?;
-    let Some((Some(first), Some(last))) = range.map(|row| (row.get::<_, Option<i64>>(0), row.get::<_, Option<i64>>(1)))
-    else {
-        return Ok(());
-    };
-    let tenant = tenant.map(|tenant| tenant.0);
-    let ids = (first << BLOCK_BITS, (last + 1) << BLOCK_BITS);
-    for row in conn.query(&on_day(sql::STATES, day), &[&ids.0, &ids.1, &from.0, &to.0, &tenant]).await? {
-        let state = State::decode(small(&row, 0));
-        if let Some((_, count)) = counts.iter_mut().find(|(one, _)| Some(*one) == state) {
-            *count += row.get::<_, i64>(1) as u64;
-        }
-    }
-    Ok(())
 }

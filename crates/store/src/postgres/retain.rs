@@ -11,7 +11,7 @@ use super::error::Fault;
 use super::intern::unix_secs;
 use super::{PATIENCE, PgStore, sql};
 use crate::block::block_of;
-use crate::{HISTORY_MARGIN, Retention, StoreError};
+use crate::{HISTORY_MARGIN, Reached, Retention, StoreError, TenantRetention};
 
 /// Bytes nobody names yet may be about to be named.
 const UNNAMED_SECS: i64 = 24 * 3600;
@@ -22,20 +22,28 @@ const LOCK: i64 = 0x6b65_6570;
 
 impl PgStore {
     pub(super) fn forget(&mut self, keep: &Retention) -> Result<bool, StoreError> {
-        let more = self.lane.again(PATIENCE, async |conn: &Conn| {
+        self.in_its_turn(async |conn: &Conn| step(conn, keep).await)
+    }
+
+    pub(super) fn forget_of(&mut self, keep: &TenantRetention, from: Reached) -> Result<Option<Reached>, StoreError> {
+        self.in_its_turn(async |conn: &Conn| step_of(conn, keep, from).await)
+    }
+
+    /// Somebody looks at what was to go: there is nothing to do now.
+    fn in_its_turn<T: Default>(&mut self, step: impl AsyncFn(&Conn) -> Result<T, Fault>) -> Result<T, StoreError> {
+        let done = self.lane.again(PATIENCE, async |conn: &Conn| {
             conn.batch(&format!("begin; set local lock_timeout = {}", LOCK_WITHIN.as_millis())).await?;
-            match step(conn, keep).await {
-                Ok(more) => conn.batch("commit").await.map(|()| more),
+            match step(conn).await {
+                Ok(done) => conn.batch("commit").await.map(|()| done),
                 Err(fault) => {
                     // A connection that cannot do this is dropped, and the server ends the transaction.
                     let _ = conn.batch("rollback").await;
-                    // Somebody looks at what was to go: another time.
-                    if fault.is_locked() { Ok(false) } else { Err(fault) }
+                    if fault.is_locked() { Ok(T::default()) } else { Err(fault) }
                 }
             }
         });
         self.days.forget();
-        Ok(more?)
+        Ok(done?)
     }
 }
 
@@ -51,6 +59,32 @@ async fn step(conn: &Conn, keep: &Retention) -> Result<bool, Fault> {
         }
     }
     Ok(of_dropped_days(conn, keep).await? | rest(conn, keep).await?)
+}
+
+/// Some rows of one day, by their ids: those of the tenant go, with what belongs to them.
+async fn step_of(conn: &Conn, keep: &TenantRetention, from: Reached) -> Result<Option<Reached>, Fault> {
+    let next = "select min(day) from day where day >= $1 and day < $2";
+    let next = conn.first(next, &[&from.day, &keep.before_day]).await?;
+    let Some(day) = next.and_then(|row| row.get::<_, Option<i64>>(0)) else { return Ok(None) };
+    if is_open(conn, day).await? {
+        return Ok(Some(Reached::after_day(day)));
+    }
+    let (table, after) = (table(day), from.on(day));
+    let last = format!("select max(id) from (select id from {table} where id > $1 order by id limit $2) as looked");
+    let last = conn.first(&last, &[&after, &i64::from(keep.rows_max)]).await?;
+    let Some(last) = last.and_then(|row| row.get::<_, Option<i64>>(0)) else {
+        return Ok(Some(Reached::after_day(day)));
+    };
+    let theirs = format!("from {table} where id > $1 and id <= $2 and tenant = $3 and ended_at is not null");
+    for statement in [
+        format!("delete from attempt where instance in (select id {theirs})"),
+        format!("delete from later_attempt where day = {day} and instance in (select id {theirs})"),
+        format!("delete from unwell where (state, planned, id) in (select state, planned, id {theirs})"),
+        format!("delete {theirs}"),
+    ] {
+        conn.execute(&statement, &[&after, &last, &keep.tenant.0]).await?;
+    }
+    Ok(Some(Reached { day, id: last }))
 }
 
 /// Open instances are listed as open long, or their id is not below the low-water mark of their shard.

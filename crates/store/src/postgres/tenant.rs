@@ -14,6 +14,7 @@ impl Applying<'_> {
     pub(super) fn tenant_put(&mut self, record: &TenantRecord) {
         let [jobs, running, per_second, log_bytes, history_days] = tenant::columns(&record.quotas);
         let exported = record.exported.clone();
+        let [servers, own] = tenant::reserved(record);
         self.push(
             sql::PUT_TENANT,
             vec![
@@ -31,9 +32,17 @@ impl Applying<'_> {
                 Box::new(text(&record.created_by.0).into_owned()),
                 Box::new(exported.as_ref().map(|exported| exported.at.0)),
                 Box::new(exported.map(|exported| exported.digest)),
+                Box::new(servers.map(|servers| text(&servers).into_owned())),
+                Box::new(own),
             ],
             Expects::Any,
         );
+        if !record.own.is_empty() {
+            // From now on somebody may own them.
+            let own: Vec<i64> = record.own.iter().map(|shard| shard.0).collect();
+            let leases = "insert into lease (shard) select unnest($1::int8[]) on conflict do nothing";
+            self.push(leases, vec![Box::new(own)], Expects::Any);
+        }
     }
 
     /// Its limits and what is counted for it go with it; what its jobs did is history.
@@ -67,5 +76,7 @@ pub(super) fn tenant(row: &Row) -> TenantRecord {
         created_at: Timestamp(row.get(10)),
         created_by: Actor(row.get(11)),
         exported: tenant::exported(row.get(12), row.get(13)),
+        servers: tenant::servers(row.get(14)),
+        own: tenant::own_shards(row.get(15)),
     }
 }

@@ -33,7 +33,7 @@ pub(super) fn page(conn: &Connection, filter: &InstanceFilter) -> Result<Vec<Ins
         return Ok(found);
     }
     let open = matches!(way, Way::Open);
-    for day in if open { open_days(conn, &wanted)? } else { days(conn, &wanted)? } {
+    for day in if open { open_days(conn, wanted.days())? } else { days(conn, &wanted)? } {
         let keys = if open { of_open(conn, day, &wanted)? } else { of_blocks(conn, day, &wanted)? };
         wanted.limit -= keys.len();
         fetch(conn, day, &keys, &mut found)?;
@@ -55,8 +55,9 @@ fn of_job(conn: &Connection, job: i64, parent: Option<i64>, wanted: &Wanted) -> 
     for day in days(conn, wanted)? {
         let mut select = conn.prepare_cached(&on_day(sql::LIST_OF_JOB, day))?;
         let (top, left) = (wanted.top, wanted.limit - found.len());
+        let Wanted { from, tenant, states, agent, cause, .. } = wanted;
         let mut rows =
-            select.query(params![job, wanted.from, top.0, top.1, parent, wanted.tenant, wanted.states, left as i64])?;
+            select.query(params![job, from, top.0, top.1, parent, tenant, states, left as i64, agent, cause])?;
         while let Some(row) = rows.next()? {
             // What cannot be read is reported at load; a list leaves it out.
             found.extend(row::instance(row).ok());
@@ -121,7 +122,9 @@ fn of_blocks(conn: &Connection, day: i64, wanted: &Wanted) -> Result<Vec<Key>, S
             wanted.tenant,
             wanted.states,
             limit,
-            wanted.within
+            wanted.within,
+            wanted.agent,
+            wanted.cause
         ];
         keys.extend(select.query_map(values, key)?.collect::<Result<Vec<_>, _>>()?);
         keep_newest(&mut keys, wanted.limit);
@@ -129,13 +132,12 @@ fn of_blocks(conn: &Connection, day: i64, wanted: &Wanted) -> Result<Vec<Key>, S
     Ok(keys)
 }
 
-fn low_water(conn: &Connection) -> rusqlite::Result<i64> {
+pub(super) fn low_water(conn: &Connection) -> rusqlite::Result<i64> {
     conn.prepare_cached("select coalesce(min(low_water), 0) from shard")?.query_row([], |row| row.get(0))
 }
 
-fn open_days(conn: &Connection, wanted: &Wanted) -> Result<Vec<i64>, StoreError> {
+pub(super) fn open_days(conn: &Connection, [from, top]: [i64; 2]) -> Result<Vec<i64>, StoreError> {
     let low = block_of(low_water(conn)?);
-    let [from, top] = wanted.days();
     let mut select = conn.prepare_cached(
         "select day from (select day from block where no >= ?1 union select day from open_long)
          where day between ?2 and ?3 order by day desc",
@@ -148,8 +150,9 @@ fn of_open(conn: &Connection, day: i64, wanted: &Wanted) -> Result<Vec<Key>, Sto
     let mut keys = Vec::new();
     for (statement, first) in [(sql::LIST_OPEN, low_water(conn)?), (sql::LIST_OPEN_LONG, day)] {
         let mut select = conn.prepare_cached(&on_day(statement, day))?;
-        let (top, limit) = (wanted.top, wanted.limit as i64);
-        let values = params![first, wanted.from, top.0, top.1, wanted.tenant, wanted.states, limit, wanted.within];
+        let limit = wanted.limit as i64;
+        let Wanted { top, from, tenant, states, within, agent, cause, .. } = wanted;
+        let values = params![first, from, top.0, top.1, tenant, states, limit, within, agent, cause];
         keys.extend(select.query_map(values, key)?.collect::<Result<Vec<_>, _>>()?);
     }
     keep_newest(&mut keys, wanted.limit);

@@ -20,6 +20,7 @@ pub(super) const STEPS: &[&str] = &[
     include_str!("migrations/0010_labels.sql"),
     include_str!("migrations/0011_values.sql"),
     include_str!("migrations/0012_shared_agents.sql"),
+    include_str!("migrations/0013_tenants_servers.sql"),
 ];
 
 /// Marks a file as ours, so that another program's database is not taken for a store.

@@ -10,6 +10,7 @@ mod between;
 mod checkpoint;
 mod commit;
 mod copy;
+mod count;
 mod day;
 mod errand;
 mod error;
@@ -41,7 +42,7 @@ use rustc_hash::FxHashMap;
 use self::checkpoint::Checkpointer;
 use self::day::Days;
 use crate::mark::Marks;
-use crate::{CommitError, Ownership, Retention, Standing, Store, StoreError, Stored};
+use crate::{CommitError, Ownership, Reached, Retention, Standing, Store, StoreError, Stored, TenantRetention};
 
 pub use self::access::SqliteAccess;
 pub use self::audit::SqliteAudit;
@@ -160,5 +161,9 @@ impl Store for SqliteStore {
 
     fn retain(&mut self, keep: &Retention) -> Result<bool, StoreError> {
         self.forget(keep)
+    }
+
+    fn retain_of(&mut self, keep: &TenantRetention, from: Reached) -> Result<Option<Reached>, StoreError> {
+        self.forget_of(keep, from)
     }
 }

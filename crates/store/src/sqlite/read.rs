@@ -13,13 +13,12 @@ use rusqlite::{Connection, OptionalExtension, Row, params};
 use super::day::on_day;
 use super::pool::SqliteReads;
 use super::row::{self, Unreadable};
-use super::{between, list, sql, ticket, values};
-use crate::block::BLOCK_BITS;
+use super::{between, count, list, sql, ticket, values};
 use crate::code::{self, Code};
 use crate::json;
 use crate::read::{
-    AttemptRecord, InstanceFilter, Interval, JobFilter, LedgerEntry, Letter, NoteFilter, NoteRecord, Orphan,
-    QuarantineRecord, Reads, ResourceRecord, TicketRecord, VersionRecord,
+    AttemptRecord, InstanceFilter, Interval, JobFilter, LedgerEntry, Letter, NoteFilter, NoteRecord, OpenCounts,
+    Orphan, QuarantineRecord, Reads, ResourceRecord, TicketRecord, VersionRecord,
 };
 use crate::values::{SealedSecret, UsingJob, Variable};
 use crate::{StoreError, StoredVersion};
@@ -143,7 +142,7 @@ impl Reads for SqliteReads {
     fn ledger(&self, job: JobId, from: Timestamp, to: Timestamp, by: Instant) -> Result<Vec<LedgerEntry>, StoreError> {
         self.with(by, |conn| {
             let mut entries = Vec::new();
-            for day in days_between(conn, from, to)? {
+            for day in count::days_between(conn, from, to)? {
                 let mut select = conn.prepare_cached(&on_day(sql::LEDGER, day))?;
                 let mut rows = select.query([job.0, from.0, to.0])?;
                 while let Some(row) = rows.next()? {
@@ -264,11 +263,25 @@ impl Reads for SqliteReads {
     ) -> Result<Vec<(State, u64)>, StoreError> {
         self.with(by, |conn| {
             let mut counts = State::ALL.map(|state| (state, 0));
-            for day in days_between(conn, from, to)? {
-                count_day(conn, day, tenant, (from, to), &mut counts)?;
+            for day in count::days_between(conn, from, to)? {
+                count::day(conn, day, tenant, (from, to), &mut counts)?;
             }
             Ok(counts.into_iter().filter(|(_, count)| *count > 0).collect())
         })
+    }
+
+    fn open_counts(&self, tenant: TenantId, late: Timestamp, by: Instant) -> Result<OpenCounts, StoreError> {
+        self.with(by, |conn| count::open(conn, tenant, late))
+    }
+
+    fn failures(
+        &self,
+        tenant: TenantId,
+        from: Timestamp,
+        to: Timestamp,
+        by: Instant,
+    ) -> Result<Vec<(JobId, u64)>, StoreError> {
+        self.with(by, |conn| count::failures(conn, tenant, from, to))
     }
 
     fn horizon(&self, by: Instant) -> Result<Timestamp, StoreError> {
@@ -377,40 +390,4 @@ fn readable<T>(
         found.extend(read(row).ok());
     }
     Ok(found)
-}
-
-fn days_between(conn: &Connection, from: Timestamp, to: Timestamp) -> rusqlite::Result<Vec<i64>> {
-    conn.prepare_cached("select day from day where dropping = 0 and day between ?1 and ?2 order by day")?
-        .query_map([from.day(), to.day()], |row| row.get(0))?
-        .collect()
-}
-
-fn count_day(
-    conn: &Connection,
-    day: i64,
-    tenant: Option<TenantId>,
-    (from, to): (Timestamp, Timestamp),
-    counts: &mut [(State, u64)],
-) -> Result<(), StoreError> {
-    let mut blocks = conn.prepare_cached(
-        "select min(no), max(no) from block where day = ?1 and planned_until >= ?2 and planned_from < ?3",
-    )?;
-    let range: (Option<i64>, Option<i64>) =
-        blocks.query_row([day, from.0, to.0], |row| Ok((row.get(0)?, row.get(1)?)))?;
-    let (Some(first), Some(last)) = range else { return Ok(()) };
-    let mut select = conn.prepare_cached(&on_day(sql::STATES, day))?;
-    let mut rows = select.query(params![
-        first << BLOCK_BITS,
-        (last + 1) << BLOCK_BITS,
-        from.0,
-        to.0,
-        tenant.map(|tenant| tenant.0)
-    ])?;
-    while let Some(row) = rows.next()? {
-        let state = State::decode(row.get(0)?);
-        if let Some((_, count)) = counts.iter_mut().find(|(one, _)| Some(*one) == state) {
-            *count += 1;
-        }
-    }
-    Ok(())
 }

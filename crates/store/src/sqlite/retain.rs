@@ -9,19 +9,27 @@ use super::intern::unix_secs;
 use super::{SqliteStore, commit, sql};
 use crate::block::block_of;
 use crate::code::Code;
-use crate::{HISTORY_MARGIN, Retention, StoreError};
+use crate::{HISTORY_MARGIN, Reached, Retention, StoreError, TenantRetention};
 
 /// Bytes nobody names yet may be about to be named.
 const UNNAMED_SECS: i64 = 24 * 3600;
 
 impl SqliteStore {
     pub(super) fn forget(&mut self, keep: &Retention) -> Result<bool, StoreError> {
+        self.in_its_turn(|conn| step(conn, keep))
+    }
+
+    pub(super) fn forget_of(&mut self, keep: &TenantRetention, from: Reached) -> Result<Option<Reached>, StoreError> {
+        self.in_its_turn(|conn| step_of(conn, keep, from))
+    }
+
+    fn in_its_turn<T>(&mut self, step: impl FnOnce(&Connection) -> rusqlite::Result<T>) -> Result<T, StoreError> {
         let gate = self.gate.clone();
         let _turn = gate.lock();
         commit::begin(&self.conn)?;
-        let step = step(&self.conn, keep).and_then(|more| {
+        let step = step(&self.conn).and_then(|done| {
             self.conn.execute_batch("commit")?;
-            Ok(more)
+            Ok(done)
         });
         if !self.conn.is_autocommit() {
             self.conn.execute_batch("rollback")?;
@@ -41,6 +49,30 @@ fn step(conn: &Connection, keep: &Retention) -> rusqlite::Result<bool> {
         }
     }
     rest(conn, keep)
+}
+
+/// Some rows of one day, by their ids: those of the tenant go, with what belongs to them.
+fn step_of(conn: &Connection, keep: &TenantRetention, from: Reached) -> rusqlite::Result<Option<Reached>> {
+    let mut next = conn.prepare_cached("select min(day) from day where day >= ?1 and day < ?2 and dropping = 0")?;
+    let next: Option<i64> = next.query_row([from.day, keep.before_day], |row| row.get(0))?;
+    let Some(day) = next else { return Ok(None) };
+    if is_open(conn, day)? {
+        return Ok(Some(Reached::after_day(day)));
+    }
+    let (table, after) = (table(day), from.on(day));
+    let last = format!("select max(id) from (select id from {table} where id > ?1 order by id limit ?2)");
+    let last: Option<i64> = conn.query_row(&last, [after, i64::from(keep.rows_max)], |row| row.get(0))?;
+    let Some(last) = last else { return Ok(Some(Reached::after_day(day))) };
+    let theirs = format!("from {table} where id > ?1 and id <= ?2 and tenant = ?3 and ended_at is not null");
+    for statement in [
+        format!("delete from attempt where instance in (select id {theirs})"),
+        format!("delete from later_attempt where day = {day} and instance in (select id {theirs})"),
+        format!("delete from unwell where (state, planned, id) in (select state, planned, id {theirs})"),
+        format!("delete {theirs}"),
+    ] {
+        conn.execute(&statement, [after, last, keep.tenant.0])?;
+    }
+    Ok(Some(Reached { day, id: last }))
 }
 
 /// Open instances are listed as open long, or their id is not below the low-water mark of their shard.

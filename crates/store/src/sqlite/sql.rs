@@ -8,6 +8,9 @@ macro_rules! statements {
 
 statements! {
     ADVANCE_SHARD = "advance_shard",
+    COUNT_FAILURES = "count_failures",
+    COUNT_OPEN = "count_open",
+    COUNT_OPEN_LONG = "count_open_long",
     CREATE_DAY = "create_day",
     CREATE_INSTANCE = "create_instance",
     END_INSTANCE = "end_instance",

@@ -12,6 +12,7 @@ use crate::tenant;
 impl Applying<'_> {
     pub(super) fn tenant_put(&self, record: &TenantRecord) -> Result<(), Fault> {
         let [jobs, running, per_second, log_bytes, history_days] = tenant::columns(&record.quotas);
+        let [servers, own] = tenant::reserved(record);
         self.conn.prepare_cached(sql::body(sql::PUT_TENANT))?.execute(params![
             record.id.0,
             record.name,
@@ -27,6 +28,8 @@ impl Applying<'_> {
             record.created_by.0,
             record.exported.as_ref().map(|exported| exported.at.0),
             record.exported.as_ref().map(|exported| &exported.digest),
+            servers,
+            own,
         ])?;
         Ok(())
     }
@@ -57,5 +60,7 @@ pub(super) fn tenant(row: &Row) -> rusqlite::Result<TenantRecord> {
         created_at: Timestamp(row.get(10)?),
         created_by: Actor(row.get(11)?),
         exported: tenant::exported(row.get(12)?, row.get(13)?),
+        servers: tenant::servers(row.get::<_, Option<String>>(14)?.as_deref()),
+        own: tenant::own_shards(row.get::<_, Option<String>>(15)?.as_deref()),
     })
 }

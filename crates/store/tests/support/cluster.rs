@@ -98,14 +98,32 @@ impl Database {
     pub(crate) fn run(&self, text: &str) -> u64 {
         run(&self.address, text).unwrap()
     }
+
+    /// Several statements, one after the other.
+    pub(crate) fn script(&self, text: &str) {
+        connected(&self.address, async |client| client.batch_execute(text).await).unwrap();
+    }
+
+    /// The first column of what the query finds.
+    pub(crate) fn texts(&self, query: &str) -> Vec<String> {
+        let rows = connected(&self.address, async |client| client.query(query, &[]).await).unwrap();
+        rows.iter().map(|row| row.get(0)).collect()
+    }
 }
 
 fn run(address: &str, text: &str) -> Result<u64, tokio_postgres::Error> {
+    connected(address, async |client| client.execute(text, &[]).await)
+}
+
+pub(crate) fn connected<T>(
+    address: &str,
+    ask: impl AsyncFnOnce(&tokio_postgres::Client) -> Result<T, tokio_postgres::Error>,
+) -> Result<T, tokio_postgres::Error> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
     runtime.block_on(async {
         let (client, connection) = tokio_postgres::connect(address, tokio_postgres::NoTls).await?;
         let connection = tokio::spawn(connection);
-        let done = client.execute(text, &[]).await;
+        let done = ask(&client).await;
         drop(client);
         let _ = connection.await;
         done

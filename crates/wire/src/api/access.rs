@@ -140,6 +140,9 @@ pub struct JoinTokenBody {
 pub struct JoinTokenView {
     pub token: String,
     pub expires_at: Time,
+    /// Where agents dial the servers, for `--server`.
+    #[serde(default)]
+    pub servers: Vec<String>,
 }
 
 /// A token that XXL-JOB executors show, and are shown.
@@ -186,6 +189,6 @@ debug_without_secrets! {
     SessionBody { name }
     SessionView { user, expires_at }
     TokenCreatedView { id, name, expires_at }
-    JoinTokenView { expires_at }
+    JoinTokenView { expires_at, servers }
     XxlTokenCreatedView { id, pool }
 }

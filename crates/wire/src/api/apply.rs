@@ -37,7 +37,7 @@ pub struct FileBody {
     pub text: String,
 }
 
-fn is_false(value: &bool) -> bool {
+pub(super) fn is_false(value: &bool) -> bool {
     !value
 }
 

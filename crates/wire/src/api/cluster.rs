@@ -16,6 +16,31 @@ pub struct ClusterView {
     pub lease: Option<Length>,
     pub servers: Vec<ServerView>,
     pub shards: Vec<OwnedView>,
+    /// Tenants that only some servers may schedule.
+    #[serde(default)]
+    #[schema(required = true)]
+    pub reserved: Vec<ReservedView>,
+}
+
+/// A tenant that only some servers may schedule, and whether one of them does.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct ReservedView {
+    pub tenant: String,
+    /// Their names.
+    pub servers: Vec<String>,
+    /// How many shards it has for its own.
+    pub shards: u32,
+    pub state: ReservedStateWord,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum ReservedStateWord {
+    Served,
+    /// By a server that is drained or has weight 0: none that may have its shards is there to take them.
+    Kept,
+    /// None of them is there to do it: its jobs wait.
+    Waiting,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]

@@ -1,10 +1,11 @@
 //! Instances and their attempts as they are shown.
 
-use model::{Cause, Instance, State};
+use model::{Cause, CauseKind, Instance, State};
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 use utoipa::{IntoParams, ToSchema};
 
+use super::PlacingView;
 use crate::errors::Code;
 use crate::problem::{Fault, Problem};
 use crate::time::Time;
@@ -23,6 +24,16 @@ crate::job::words! {
         Skipped = State::Skipped,
         Stopped = State::Stopped,
         Forced = State::Forced,
+    }
+}
+
+crate::job::words! {
+    CauseWord for CauseKind {
+        Planned = CauseKind::Planned,
+        Misfire = CauseKind::Misfire,
+        Manual = CauseKind::Manual,
+        After = CauseKind::After,
+        Shard = CauseKind::Shard,
     }
 }
 
@@ -95,7 +106,15 @@ pub struct InstanceView {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<Object>)]
     pub outputs: Option<Box<RawValue>>,
+    /// What its task is given: the job's parameters with those of this instance laid over them; one text for an executor that
+    /// takes one. Only where one instance is shown.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<serde_json::Value>)]
+    pub params: Option<Box<RawValue>>,
     pub usage: UsageView,
+    /// Where it was to go, and how its target was chosen. Only where one instance is shown.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub placing: Option<PlacingView>,
     /// Why it waits or was skipped, in words.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub why: Option<String>,
@@ -175,6 +194,20 @@ pub struct InstanceQuery {
     /// Shares of this broadcast; without it, shares are left out.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub parent: Option<i64>,
+    /// Whose current or last attempt is with the agent of this number.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub agent: Option<i64>,
+    /// What made them.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[param(inline)]
+    pub cause: Option<CauseWord>,
+    /// Of jobs in this folder and those below it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub folder: Option<String>,
+    /// Of jobs with this label.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[param(example = "team=billing")]
+    pub label: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     #[param(minimum = 1, maximum = 500)]
     pub limit: Option<u32>,
@@ -278,7 +311,9 @@ impl InstanceView {
             reason: None,
             message: of.message.clone(),
             outputs: raw(of.outputs.as_deref()),
+            params: None,
             usage: of.usage.into(),
+            placing: None,
             why: of.why.clone(),
             stopping: of.stopping.as_ref().map(|by| StoppingView { by: by.0.clone() }),
             uncertain: of.uncertain.as_ref().map(|u| UncertainView { since: u.since.into(), why: u.why.clone() }),

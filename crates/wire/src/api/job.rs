@@ -25,6 +25,10 @@ pub struct JobView {
     /// Its newest instance.
     #[schema(required = true)]
     pub last: Option<LastView>,
+    /// Its last ten instances, the newest first.
+    #[serde(default)]
+    #[schema(required = true)]
+    pub recent: Vec<LastView>,
     pub labels: BTreeMap<String, String>,
     #[schema(required = true)]
     pub owner: Option<String>,
@@ -73,6 +77,10 @@ pub struct JobQuery {
     /// Part of the name.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
+    /// With this label.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[param(example = "team=billing")]
+    pub label: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     #[param(inline)]
     pub mode: Option<ModeWord>,

@@ -10,8 +10,10 @@ pub mod cluster;
 pub mod event;
 pub mod instance;
 pub mod job;
+pub mod overview;
 pub mod page;
 pub mod people;
+pub mod placing;
 pub mod resource;
 pub mod system;
 pub mod tenant;
@@ -28,21 +30,23 @@ pub use attempt::{AttemptView, VerdictWord};
 pub use audit::{
     AuditFindingKind, AuditFindingView, AuditQuery, AuditVerifyQuery, AuditVerifyView, AuditView, MarkView,
 };
-pub use cluster::{ClusterView, OwnedView, ServerStateWord, ServerView, WeightBody};
+pub use cluster::{ClusterView, OwnedView, ReservedStateWord, ReservedView, ServerStateWord, ServerView, WeightBody};
 pub use event::{EventKind, EventView, LogEndView, LogFrameView, LogQuery, LogStream};
 pub use instance::{
-    CauseView, InstanceQuery, InstanceView, PartView, RefusedView, ReplayBody, ReplayView, ResolveBody, ResolveWord,
-    StateWord, StoppingView, UncertainView, UsageView,
+    CauseView, CauseWord, InstanceQuery, InstanceView, PartView, RefusedView, ReplayBody, ReplayView, ResolveBody,
+    ResolveWord, StateWord, StoppingView, UncertainView, UsageView,
 };
 pub use job::{
     DeleteQuery, FireView, JobQuery, JobVersionView, JobView, LastView, NextQuery, PreviewBody, PreviewView,
     TriggerBody,
 };
+pub use overview::{FailingView, OverviewView, StartDelayView, UpcomingJobView, UpcomingQuery, UpcomingView};
 pub use page::{Cursor, Page};
 pub use people::{
     GrantBody, GrantView, GroupBody, GroupView, OwnPasswordBody, PasswordBody, PersonBody, PersonKind, PersonView,
     RightView, RoleBody, RoleView, WhoamiView,
 };
+pub use placing::PlacingView;
 pub use resource::{ResourceBody, ResourceKindWord, ResourceView, TicketView};
 pub use system::{
     FindingKind, FindingView, FindingWeight, HardenFinding, HardenView, HealthView, JobCounts, LateView, LatenessView,

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
+use super::apply::is_false;
 use crate::time::Time;
 
 /// A person, or a program with an account of its own.
@@ -59,6 +60,9 @@ pub struct PersonView {
 pub struct PasswordBody {
     #[schema(min_length = 10, max_length = 1024)]
     pub password: String,
+    /// Their API tokens work no more either: for an account that somebody else may have been in.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub revoke_tokens: bool,
 }
 
 /// One's own password.

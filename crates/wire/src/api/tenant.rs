@@ -18,6 +18,14 @@ pub struct TenantView {
     pub state: TenantStateWord,
     pub created_at: Time,
     pub created_by: String,
+    /// The servers that may schedule it, by their names; none: any.
+    #[serde(default)]
+    #[schema(required = true)]
+    pub servers: Vec<String>,
+    /// The shards that its jobs are in and no other tenant's are; none: they are where everyone's are.
+    #[serde(default)]
+    #[schema(required = true)]
+    pub own_shards: Vec<i64>,
     #[schema(required = true)]
     pub exported_at: Option<Time>,
     /// What it has of what its quotas bound; in a list it is left out.
@@ -48,6 +56,9 @@ pub struct QuotasBody {
     /// Bytes of what its tasks print that are kept of each day, by each server's own count.
     #[serde(default)]
     pub log_bytes_per_day: Option<u64>,
+    /// Days for which what has ended is kept, if that is less than the installation keeps it.
+    #[serde(default)]
+    pub history_days: Option<u32>,
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
@@ -74,6 +85,9 @@ pub struct TenantBody {
     pub quotas: QuotasBody,
     #[serde(default)]
     pub private_network: bool,
+    /// The servers that may schedule it, by their names; none: any.
+    #[serde(default)]
+    pub servers: Vec<String>,
 }
 
 /// A tenant as it shall be; what is left out stays as it is.
@@ -89,6 +103,9 @@ pub struct TenantChangeBody {
     pub quotas: Option<QuotasBody>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub private_network: Option<bool>,
+    /// The servers that may schedule it, all of them; none named: any. A tenant that was made without has no jobs yet.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub servers: Option<Vec<String>>,
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, IntoParams)]
@@ -142,6 +159,8 @@ impl From<&TenantRecord> for TenantView {
             state: of.state.into(),
             created_at: of.created_at.into(),
             created_by: of.created_by.0.clone(),
+            servers: of.servers.clone(),
+            own_shards: of.own.iter().map(|shard| shard.0).collect(),
             exported_at: of.exported.as_ref().map(|exported| exported.at.into()),
             usage: None,
         }
@@ -167,14 +186,14 @@ impl std::fmt::Display for TenantStateWord {
 }
 
 impl From<Quotas> for QuotasBody {
-    fn from(Quotas { jobs, running, per_second, log_bytes, .. }: Quotas) -> QuotasBody {
-        QuotasBody { jobs, running, per_second, log_bytes_per_day: log_bytes }
+    fn from(Quotas { jobs, running, per_second, log_bytes, history_days }: Quotas) -> QuotasBody {
+        QuotasBody { jobs, running, per_second, log_bytes_per_day: log_bytes, history_days }
     }
 }
 
 impl From<QuotasBody> for Quotas {
-    fn from(QuotasBody { jobs, running, per_second, log_bytes_per_day }: QuotasBody) -> Quotas {
-        Quotas { jobs, running, per_second, log_bytes: log_bytes_per_day, ..Quotas::default() }
+    fn from(QuotasBody { jobs, running, per_second, log_bytes_per_day, history_days }: QuotasBody) -> Quotas {
+        Quotas { jobs, running, per_second, log_bytes: log_bytes_per_day, history_days }
     }
 }
 

@@ -250,26 +250,31 @@ fn usual_route(exclusive: Option<Exclusive>) -> Route {
 }
 
 fn write_pool(pool: &PoolRef, usual: &Route) -> PoolForm {
-    let route = match &pool.route {
-        route if route == usual => None,
-        Route::LeastLoaded => Some(RouteForm::Short(RouteWord::LeastLoaded)),
-        Route::First => Some(RouteForm::Short(RouteWord::First)),
-        Route::Last => Some(RouteForm::Short(RouteWord::Last)),
-        Route::Round => Some(RouteForm::Short(RouteWord::Round)),
-        Route::Random => Some(RouteForm::Short(RouteWord::Random)),
-        Route::ConsistentHash => Some(RouteForm::Short(RouteWord::ConsistentHash)),
-        Route::LeastFrequent => Some(RouteForm::Short(RouteWord::LeastFrequentlyUsed)),
-        Route::LeastRecent => Some(RouteForm::Short(RouteWord::LeastRecentlyUsed)),
-        Route::Failover => Some(RouteForm::Short(RouteWord::Failover)),
-        Route::BusyOver => Some(RouteForm::Short(RouteWord::BusyOver)),
-        Route::Broadcast => Some(RouteForm::Short(RouteWord::Broadcast)),
-        Route::Fixed(agent) => Some(RouteForm::Long(RouteMap::Fixed(agent.clone()))),
-    };
+    let route = (pool.route != *usual).then(|| RouteForm::from(&pool.route));
     if pool.labels.is_empty() && route.is_none() {
         return PoolForm::Short(pool.name.clone());
     }
     let name = (pool.name != PoolRef::DEFAULT).then(|| pool.name.clone());
     PoolForm::Long(PoolMap { name, labels: pool.labels.clone(), route })
+}
+
+impl From<&Route> for RouteForm {
+    fn from(route: &Route) -> RouteForm {
+        RouteForm::Short(match route {
+            Route::LeastLoaded => RouteWord::LeastLoaded,
+            Route::First => RouteWord::First,
+            Route::Last => RouteWord::Last,
+            Route::Round => RouteWord::Round,
+            Route::Random => RouteWord::Random,
+            Route::ConsistentHash => RouteWord::ConsistentHash,
+            Route::LeastFrequent => RouteWord::LeastFrequentlyUsed,
+            Route::LeastRecent => RouteWord::LeastRecentlyUsed,
+            Route::Failover => RouteWord::Failover,
+            Route::BusyOver => RouteWord::BusyOver,
+            Route::Broadcast => RouteWord::Broadcast,
+            Route::Fixed(agent) => return RouteForm::Long(RouteMap::Fixed(agent.clone())),
+        })
+    }
 }
 
 fn read_overlap(form: &OverlapForm, faults: &mut Faults) -> Overlap {

@@ -82,8 +82,7 @@ pub(crate) async fn create_token(
 
 pub(crate) async fn revoke_token(who: Caller<TokenRevoke>, State(desk): State<Desk>, Named(id): Named<i64>) -> Nothing {
     let who = who.principal();
-    who.whole()?;
-    desk.revoke_token(&who.name, id).await?;
+    desk.revoke_token(&who.name, id, who).await?;
     Ok(StatusCode::NO_CONTENT)
 }
 

@@ -32,7 +32,8 @@ pub(crate) async fn apply(
     State(desk): State<Desk>,
     Body(body): Body<ApplyBody>,
 ) -> Answer<PlanView> {
-    let hand = Hand { edits: who.sight().clone(), codes: who.also(Kind::Job, Action::Code) };
+    let (codes, secrets) = (who.also(Kind::Job, Action::Code), who.also(Kind::Secret, Action::See));
+    let hand = Hand { edits: who.sight().clone(), codes, secrets };
     Ok(Json(desk.apply(hand, body, who.actor()).await?))
 }
 

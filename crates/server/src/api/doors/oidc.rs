@@ -1,13 +1,10 @@
 //! Doors to the identity provider and back. Not below `/api/v1`: browsers go through them, programs do not. Anybody may:
 //! who has not signed in yet is nobody.
 
-use std::net::SocketAddr;
-
-use axum::extract::{ConnectInfo, Query, Request, State};
+use axum::extract::{Query, Request, State};
 use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
 use axum::response::{Html, IntoResponse, Response};
 use serde::Deserialize;
-use wire::peer::CALLER;
 use wire::{Code, Problem};
 
 use super::super::cookie::{self, From};
@@ -58,8 +55,7 @@ pub(crate) async fn callback(
     let browser = cookie::read(headers, cookie::AWAY, seen.secure);
     let from = visitor(&seen, headers);
     let back = desk.back_from_provider(code, &state, browser, from).await;
-    let caller = headers.get(CALLER).and_then(|caller| caller.to_str().ok()).and_then(|caller| caller.parse().ok());
-    desk.audit.came_back(back.as_ref().map(|(session, _)| session.user.as_str()), caller).await;
+    desk.audit.came_back(back.as_ref().map(|(session, _)| session.user.as_str()), Some(seen.from)).await;
     let (session, back) = back?;
     let session = cookie::write(cookie::SESSION, &session.token, seconds(SESSION_LIFE), From::OurPages, seen.secure);
     let mut answer = onward(&back).into_response();
@@ -77,16 +73,13 @@ fn onward(back: &str) -> Html<String> {
     ))
 }
 
-pub(crate) fn way(request: &Request) -> Way {
-    let seen = request.extensions().get::<Way>().copied();
-    let peer = request.extensions().get::<ConnectInfo<SocketAddr>>().map(|ConnectInfo(peer)| peer.ip());
-    let nobody = || Way { address: peer.unwrap_or_else(|| [0, 0, 0, 0].into()), secure: false };
-    seen.unwrap_or_else(nobody)
+fn way(request: &Request) -> Way {
+    *request.extensions().get::<Way>().expect("every request is asked its way before anything else")
 }
 
 pub(super) fn visitor(seen: &Way, headers: &HeaderMap) -> Visitor {
     let before = cookie::read(headers, cookie::SESSION, seen.secure).map(crate::secret::hash);
-    Visitor { address: seen.address, program: visitor::program(headers), before }
+    Visitor { address: seen.from.address, program: visitor::program(headers), before }
 }
 
 pub(super) fn seconds(span: model::Span) -> i64 {

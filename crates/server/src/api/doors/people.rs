@@ -25,7 +25,7 @@ pub(crate) async fn own_password(
     Extension(way): Extension<Way>,
     Body(body): Body<OwnPasswordBody>,
 ) -> Nothing {
-    desk.set_own_password(body, who.principal(), who.key, way.address).await?;
+    desk.set_own_password(body, who.principal(), who.key, way.from.address).await?;
     Ok(StatusCode::NO_CONTENT)
 }
 
@@ -66,11 +66,11 @@ pub(crate) async fn enable(
 }
 
 pub(crate) async fn unlock(
-    _: Caller<PersonUnlock>,
+    who: Caller<PersonUnlock>,
     State(desk): State<Desk>,
     Named(name): Named<String>,
 ) -> Answer<PersonView> {
-    Ok(Json(desk.unlock_person(&name).await?))
+    Ok(Json(desk.unlock_person(&name, who.principal()).await?))
 }
 
 pub(crate) async fn password(
@@ -97,11 +97,11 @@ pub(crate) async fn sessions(
 }
 
 pub(crate) async fn sign_out(
-    _: Caller<PersonSignOut>,
+    who: Caller<PersonSignOut>,
     State(desk): State<Desk>,
     Named(name): Named<String>,
 ) -> Nothing {
-    desk.end_sessions(&name).await?;
+    desk.end_sessions(&name, who.principal()).await?;
     Ok(StatusCode::NO_CONTENT)
 }
 
@@ -123,11 +123,11 @@ pub(crate) async fn create_token(
 }
 
 pub(crate) async fn revoke_token(
-    _: Caller<PersonTokenRevoke>,
+    who: Caller<PersonTokenRevoke>,
     State(desk): State<Desk>,
     Named((name, id)): Named<(String, i64)>,
 ) -> Nothing {
-    desk.revoke_token(&name, id).await?;
+    desk.revoke_token(&name, id, who.principal()).await?;
     Ok(StatusCode::NO_CONTENT)
 }
 
@@ -184,11 +184,11 @@ pub(crate) async fn put_role(
 }
 
 pub(crate) async fn delete_role(
-    _: Caller<RoleDelete>,
+    who: Caller<RoleDelete>,
     State(desk): State<Desk>,
     Named(name): Named<String>,
 ) -> Nothing {
-    desk.delete_role(&name).await?;
+    desk.delete_role(&name, who.principal()).await?;
     Ok(StatusCode::NO_CONTENT)
 }
 

@@ -8,6 +8,7 @@ use axum::extract::State;
 use axum::http::{HeaderMap, header};
 use axum::response::{IntoResponse, Response};
 use model::InstanceId;
+use model::rights::{Action, Kind};
 use wire::api::{EventKind, EventView, LogEndView, LogFrameView, LogQuery, LogStream};
 use wire::{Code, Problem};
 
@@ -19,9 +20,9 @@ use super::super::{PassedOn, elsewhere};
 use crate::events::Since;
 use crate::logs::render::{Look, Renderer};
 use crate::logs::{Chunk, Stream};
-use crate::ops::event::Teller;
+use crate::ops::event::{Ears, Teller};
 use crate::ops::log::{LAST_WORDS, Subject, Watcher};
-use crate::ops::{Desk, Refused, Sight};
+use crate::ops::{Desk, Refused};
 
 /// How often an executor is asked for more of a log.
 const LOOK_EVERY: Duration = Duration::from_secs(1);
@@ -34,7 +35,12 @@ pub(crate) async fn events(
     passed_on: Option<Extension<PassedOn>>,
     headers: HeaderMap,
 ) -> Result<sse::Answer, Refused> {
-    let (seen, sight) = (sse::last_seen(&headers)?, who.sight().clone());
+    let seen = sse::last_seen(&headers)?;
+    let ears = Ears {
+        instances: who.sight().clone(),
+        agents: who.also(Kind::Agent, Action::See),
+        installation: who.also(Kind::System, Action::See).is_some(),
+    };
     let until = desk.clone().until_unwelcome(who.key, who.principal().clone());
     if let (Some(peers), None) = (desk.peers.clone(), &passed_on) {
         // Each server numbers its own: whoever resumes reads anew what it shows.
@@ -46,18 +52,18 @@ pub(crate) async fn events(
             }
             let others = elsewhere::relay_events(desk.clone(), peers, headers, outlet.clone());
             tokio::select! {
-                told = tell(desk, sight, position, outlet) => told,
+                told = tell(desk, ears, position, outlet) => told,
                 told = others => told,
             }
         }));
     }
     let position = seen.map_or_else(|| desk.ring.position(), |seen| seen.saturating_add(1));
-    Ok(sse::answer(until, |outlet| tell(desk, sight, position, outlet)))
+    Ok(sse::answer(until, |outlet| tell(desk, ears, position, outlet)))
 }
 
-async fn tell(desk: Desk, sight: Sight, mut position: u64, outlet: Outlet) -> Result<(), ReaderGone> {
+async fn tell(desk: Desk, ears: Ears, mut position: u64, outlet: Outlet) -> Result<(), ReaderGone> {
     let mut changes = desk.ring.watch();
-    let teller = Teller::new(desk.clone(), sight);
+    let teller = Teller::new(desk.clone(), ears);
     loop {
         match desk.ring.since(position, COMMITS) {
             Since::Reset(next) => {

@@ -10,8 +10,8 @@ use axum::response::{IntoResponse, Response};
 use model::rights::{Action, Kind};
 use tokio::io::AsyncReadExt;
 use wire::api::{
-    HardenView, HealthView, Page, QuarantineView, ReadyView, StatsQuery, StatsView, VerifyQuery, VerifyView,
-    VersionView,
+    HardenView, HealthView, OverviewView, Page, QuarantineView, ReadyView, StatsQuery, StatsView, UpcomingQuery,
+    UpcomingView, VerifyQuery, VerifyView, VersionView,
 };
 use wire::{Code, Problem};
 
@@ -38,6 +38,18 @@ pub(crate) async fn stats(
     Query(query): Query<StatsQuery>,
 ) -> Answer<StatsView> {
     Ok(Json(desk.stats(who.sight(), query).await?))
+}
+
+pub(crate) async fn overview(who: Caller<Overview>, State(desk): State<Desk>) -> Answer<OverviewView> {
+    Ok(Json(desk.overview(who.sight()).await?))
+}
+
+pub(crate) async fn upcoming(
+    who: Caller<Upcoming>,
+    State(desk): State<Desk>,
+    Query(query): Query<UpcomingQuery>,
+) -> Answer<UpcomingView> {
+    Ok(Json(desk.upcoming(who.sight(), query).await?))
 }
 
 pub(crate) async fn quarantine(_: Caller<Quarantine>, State(desk): State<Desk>) -> Answer<Page<QuarantineView>> {

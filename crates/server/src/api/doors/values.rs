@@ -51,7 +51,7 @@ pub(crate) async fn effective(
 }
 
 pub(crate) async fn secrets(who: Caller<SecretList>, State(desk): State<Desk>) -> Answer<Page<SecretView>> {
-    Ok(Json(desk.list_secrets(who.sight()).await?))
+    Ok(Json(desk.list_secrets(who.sight(), who.also(Kind::Job, Action::See)).await?))
 }
 
 pub(crate) async fn put_secret(
@@ -60,7 +60,8 @@ pub(crate) async fn put_secret(
     Named(name): Name,
     Body(body): Body<SecretBody>,
 ) -> Answer<SecretView> {
-    Ok(Json(desk.put_secret(who.sight(), name, body, who.actor()).await?))
+    let seen_jobs = who.also(Kind::Job, Action::See);
+    Ok(Json(desk.put_secret(who.sight(), seen_jobs, name, body, who.actor()).await?))
 }
 
 pub(crate) async fn delete_secret(who: Caller<SecretDelete>, State(desk): State<Desk>, Named(name): Name) -> Nothing {

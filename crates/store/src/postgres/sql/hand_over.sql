@@ -1,9 +1,12 @@
--- hand_over.sql: what we hold is the next one's, or nobody's; not if this arrives too late.
-with mine as (
-    select shard from lease
-    where server = $1 and shard = any($2::int8[])
+-- hand_over.sql: what we hold is the next one's, or nobody's; not if this arrives too late, or the server has started
+-- again since: whoever is just saying so is waited for.
+with alive as (
+    select id from server where id = $1 and started_at = $6 for share
+), mine as (
+    select l.shard from lease l join alive on l.server = alive.id
+    where l.shard = any($2::int8[])
         and (extract(epoch from clock_timestamp()) * 1000000)::int8 <= $5::int8
-    order by shard for update
+    order by l.shard for update of l
 ), given as (
     update lease l set
         server = $3::int8,

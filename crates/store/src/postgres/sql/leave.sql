@@ -1,4 +1,5 @@
--- leave.sql: a server stops; what it holds is free, and the others are woken. One that has started again since stays.
+-- leave.sql: a server stops; what it holds is free, and the others are woken: each is next in line for a share of it. One that
+-- has started again since stays.
 with gone as (
     update server set until = (extract(epoch from clock_timestamp()) * 1000000)::int8
     where id = $1 and started_at = $2

@@ -9,5 +9,6 @@ select planned, id from unnest($1::int8[]) as b(no), lateral (
             where j.id = instance_day.job and (p.value ->> 'folder' is null or j.folder = p.value ->> 'folder'
                     or (j.folder >= (p.value ->> 'folder') || '/' and j.folder < (p.value ->> 'folder') || '0'))
                 and j.labels::jsonb @> (p.value -> 'labels')))
+        and ($9::int8 is null or target = $9) and ($10::int8 is null or cause = $10)
     order by planned desc, id desc limit $7
 ) as newest

@@ -8,4 +8,5 @@ where id in (select id from open_long where day = $1) and ended_at is null
         where j.id = instance_day.job and (p.value ->> 'folder' is null or j.folder = p.value ->> 'folder'
                 or (j.folder >= (p.value ->> 'folder') || '/' and j.folder < (p.value ->> 'folder') || '0'))
             and j.labels::jsonb @> (p.value -> 'labels')))
+    and ($9::int8 is null or target = $9) and ($10::int8 is null or cause = $10)
 order by planned desc, id desc limit $7

@@ -9,4 +9,5 @@ where id >= ?1 and id < ?2 and planned >= ?3 and planned <= ?4 and (planned < ?4
             and not exists (
                 select 1 from json_each(p.value, '$.labels') as l
                 where not exists (select 1 from json_each(j.labels) as m where m.key = l.key and m.value = l.value))))
+    and (?10 is null or target = ?10) and (?11 is null or cause = ?11)
 order by planned desc, id desc limit ?8

@@ -2,4 +2,5 @@
 select * from instance_day
 where job = ?1 and planned >= ?2 and planned <= ?3 and (planned < ?3 or id < ?4)
     and parent is ?5 and (?6 is null or tenant = ?6) and (?7 & (1 << state)) != 0
+    and (?9 is null or target = ?9) and (?10 is null or cause = ?10)
 order by planned desc, id desc limit ?8

@@ -9,4 +9,5 @@ where id >= ?1 and ended_at is null and planned >= ?2 and planned <= ?3 and (pla
             and not exists (
                 select 1 from json_each(p.value, '$.labels') as l
                 where not exists (select 1 from json_each(j.labels) as m where m.key = l.key and m.value = l.value))))
+    and (?9 is null or target = ?9) and (?10 is null or cause = ?10)
 order by planned desc, id desc limit ?7

@@ -10,4 +10,5 @@ where id in (select id from open_long where day = ?1) and ended_at is null
             and not exists (
                 select 1 from json_each(p.value, '$.labels') as l
                 where not exists (select 1 from json_each(j.labels) as m where m.key = l.key and m.value = l.value))))
+    and (?9 is null or target = ?9) and (?10 is null or cause = ?10)
 order by planned desc, id desc limit ?7

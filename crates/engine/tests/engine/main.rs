@@ -1,0 +1,29 @@
+//! The engine from outside: what it decides, told as stories. One program, so that it is linked once.
+
+mod agents;
+mod anything;
+mod between;
+mod claims;
+mod cron_brute;
+mod cron_cases;
+mod cron_errors;
+mod cron_quartz;
+mod cron_zones;
+mod deadlines;
+mod executors;
+mod fences;
+mod fire;
+mod limits;
+mod load;
+mod overlap;
+mod pace;
+mod policies;
+mod quarantine;
+mod retry;
+mod roster;
+mod routes;
+mod share;
+mod slices;
+mod tenants;
+mod why;
+mod world;
