@@ -7,8 +7,9 @@ use std::path::Path;
 use engine::Row;
 use engine::change::{Change, Commit, Created, Ended};
 use model::{
-    Actor, AttemptId, Batch, Cause, ContentId, Ending, Failure, InstanceId, JobId, JobMode, JobRecord, Outcome, Part,
-    ShardId, Span, State, TenantId, TenantRecord, Term, Timestamp, Usage, Verdict, VersionId,
+    Actor, AgentId, AgentKind, AgentRecord, AttemptId, Batch, Cause, ContentId, Ending, Failure, InstanceId, JobId,
+    JobMode, JobRecord, Outcome, Part, Serves, ShardId, Span, State, TaskSorts, TenantId, TenantRecord, Term,
+    Timestamp, Usage, Verdict, VersionId,
 };
 use store::Store;
 use store::sqlite::{Options, SqliteStore};
@@ -112,8 +113,33 @@ impl Fixture {
         })
     }
 
+    /// An agent that was here once, in a pool of that name.
+    pub(crate) fn agent(&mut self, name: String, pool: String) -> anyhow::Result<()> {
+        let record = AgentRecord {
+            id: AgentId(self.id()?),
+            tenant: self.tenant,
+            serves: Serves::Own,
+            name,
+            pools: vec![pool],
+            labels: Default::default(),
+            slots: 8,
+            drained: false,
+            joined_at: self.now,
+            seen_at: Some(self.now),
+            version: env!("CARGO_PKG_VERSION").into(),
+            runs: TaskSorts::ALL,
+            kind: AgentKind::Agent,
+        };
+        self.change(Change::AgentPut(Box::new(record)))
+    }
+
     /// An instance that has run; well or not.
     pub(crate) fn instance(&mut self, job: &JobRecord, planned: Timestamp, well: bool) -> anyhow::Result<()> {
+        self.ended(job, planned, if well { Ending::Succeeded } else { Ending::Failed(Failure::Exit) })
+    }
+
+    /// An instance that has run and ended so.
+    pub(crate) fn ended(&mut self, job: &JobRecord, planned: Timestamp, ending: Ending) -> anyhow::Result<()> {
         let id = self.id()?;
         let row = Row { id: InstanceId(id), job: job.id, planned };
         self.change(Change::Created(Created {
@@ -129,9 +155,9 @@ impl Fixture {
             target: None,
             at: planned - Span::SECOND,
         }))?;
-        let (ending, verdict, code) = match well {
-            true => (Ending::Succeeded, Verdict::Succeeded, 0),
-            false => (Ending::Failed(Failure::Exit), Verdict::Failed, 1),
+        let (verdict, code) = match ending {
+            Ending::Succeeded => (Verdict::Succeeded, 0),
+            _ => (Verdict::Failed, 1),
         };
         let ended_at = planned + Span::millis(40);
         let outcome = Outcome {

@@ -98,6 +98,9 @@ struct Options {
     /// The binary to measure; a release build.
     #[arg(long, default_value = "target/release/duly")]
     duly: PathBuf,
+    /// A Python with playwright, which drives the browser of the suite `console`.
+    #[arg(long, default_value = "target/venv/bin/python")]
+    python: PathBuf,
     /// Where both sides keep their data meanwhile.
     #[arg(long, default_value = "target/bench-data")]
     dir: PathBuf,
@@ -134,6 +137,7 @@ fn measure_all(wanted: Vec<String>, options: Options) -> anyhow::Result<()> {
     anyhow::ensure!(suites.len() == wanted.len(), "a suite is not known; `duly-bench list` names them");
     let bench = Bench {
         duly: std::path::absolute(options.duly)?,
+        python: options.python,
         dir: options.dir,
         rounds: options.rounds.max(1),
         seconds: options.seconds,

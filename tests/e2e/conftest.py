@@ -8,6 +8,7 @@ import tempfile
 import pytest
 
 import xxl_peers
+from browser import chromium, open_page  # noqa: F401  (fixtures)
 from cluster import FIGURES, NOT_TESTED, Cluster
 from harness import BIN, PASSWORD, Duly, eventually
 from network import Network

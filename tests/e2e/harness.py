@@ -3,6 +3,7 @@
 Waits for facts, never for time: every wait has a question, an answer, and a last moment at which it gives up loudly.
 """
 
+import base64
 import functools
 import json
 import os
@@ -29,6 +30,23 @@ ON_POSTGRES = AS_CLUSTER or os.environ.get("DULY_TEST_STORE") == "postgres"
 one_server = pytest.mark.skipif(AS_CLUSTER, reason="it is about what one server remembers or says, or what is missed while it is dead")
 embedded = pytest.mark.skipif(ON_POSTGRES, reason="it is about the file of the embedded store, or about this machine's clock")
 PASSWORD = "correct horse battery"
+# What one server of several is told for itself: where it listens, what it is called, what its own agent may do.
+OF_ONE_SERVER = ("--agent-", "--api-address", "--cgroup", "--data", "--listen", "--name", "--peer-", "--slots")
+
+
+def of_all_servers(told: list[str]) -> list[str]:
+    """Of a command's flags, with their values, those that every server of an installation must be given alike."""
+    kept, keeps = [], False
+    for word in told:
+        if word.startswith("--"):
+            keeps = not word.startswith(OF_ONE_SERVER)
+        kept += [word] if keeps else []
+    return kept
+
+
+def new_key() -> str:
+    """One that secrets can be kept under."""
+    return base64.b64encode(os.urandom(32)).decode()
 
 
 def free_port() -> int:
@@ -76,7 +94,8 @@ class Duly:
         self.beside: list[subprocess.Popen] = []
         self.env = {**os.environ, **(env or {})}
         if ON_POSTGRES and "DULY_STORE" not in self.env:
-            self.env["DULY_STORE"] = fresh_database()
+            # A server makes a key of its own only for a store of its own.
+            self.env |= {"DULY_STORE": fresh_database(), "DULY_SECRET_KEY": new_key()}
         self.token_file = root / "token"
         self.starts = 0
         # What is started and called: another than ours where two versions meet.
@@ -104,13 +123,11 @@ class Duly:
         return self
 
     def start_beside(self, told: list[str]):
-        """Two more servers, which are given their share and stay whatever becomes of the first. What executors know a server by
-        must be the same everywhere."""
-        known_by = [word for n, word in enumerate(told) if "--xxl" in word or (n and "--xxl" in told[n - 1])]
+        """Two more servers, which are given their share and stay whatever becomes of the first. How they behave is told to all."""
         for name in ("beside-1", "beside-2"):
-            log = open(self.root / f"{name}.log", "wb")
+            log = open(self.root / f"{name}.log", "ab")
             ports = [word for flag in ("--listen", "--agent-listen", "--peer-listen") for word in (flag, "127.0.0.1:0")]
-            command = [self.bin, "server", "--data", str(self.data.parent / f"{self.data.name}-{name}"), "--name", name, *ports, *known_by]
+            command = [self.bin, "server", "--data", str(self.data.parent / f"{self.data.name}-{name}"), "--name", name, *ports, *of_all_servers(told)]
             self.beside.append(subprocess.Popen(command, stdout=log, stderr=log, env=self.env, start_new_session=True))
         spread = lambda: min(s["shards"] for s in self.api("GET", "/cluster").json()["servers"]) > 20
         eventually(lambda: len(self.api("GET", "/cluster").json()["servers"]) == 3 and spread(), "each has its share", within=60)
@@ -145,6 +162,16 @@ class Duly:
         """As a person stops it; what it answers."""
         self.server.terminate()
         return self.server.wait(timeout=30)
+
+    def restart(self, *more):
+        """Every server of the installation, as a person does it who has changed a setting."""
+        for other in self.beside:
+            other.terminate()
+        for other in self.beside:
+            assert other.wait(timeout=30) == 0
+        self.beside.clear()
+        assert self.stop_politely() == 0
+        return self.up(*more)
 
     def stop(self):
         """Ends everything that belongs to this installation, tasks included, at once: nothing of it is needed again."""
@@ -198,6 +225,14 @@ class Duly:
         if token is not None:
             headers["Authorization"] = f"Bearer {token or self.token_file.read_text()}"
         return requests.request(method, self.url + "/api/v1" + path, headers=headers, timeout=more.pop("timeout", 60), **more)
+
+    def everywhere(self, path: str) -> list[requests.Response]:
+        """What each server of the installation says to it."""
+        if not self.beside:
+            return [self.api("GET", path)]
+        ours = {"Authorization": f"Bearer {self.token_file.read_text()}"}
+        servers = self.api("GET", "/cluster").json()["servers"]
+        return [requests.get(f"{server['api']}/api/v1{path}", headers=ours, timeout=60) for server in servers]
 
     # ---- the command line
 

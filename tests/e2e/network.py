@@ -7,8 +7,8 @@ import subprocess
 
 import pytest
 
-# The networks of tests that run beside each other lie apart.
-NUMBERS = itertools.count(os.getpid())
+# The networks of tests that run beside each other lie apart, though the numbers of two runs are neighbours.
+NUMBERS = itertools.count(os.getpid() * 16)
 
 
 def ip(*words):

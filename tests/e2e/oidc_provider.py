@@ -86,7 +86,8 @@ class Provider:
                     provider.codes[code] = query
                     back = urllib.parse.urlencode({"code": code, "state": query["state"]})
                     return self.answer(303, headers={"location": f"{query['redirect_uri']}?{back}"})
-                self.answer(404)
+                # A browser asks everybody for one, and says so when there is none.
+                self.answer(204 if url.path == "/favicon.ico" else 404)
 
             def do_POST(self):
                 body = self.rfile.read(int(self.headers["content-length"])).decode()

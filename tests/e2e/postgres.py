@@ -39,21 +39,41 @@ def programs() -> pathlib.Path:
     return pathlib.Path(here).parent
 
 
+def ask(address: str, text: str) -> str:
+    """What the database at this address says to it."""
+    return subprocess.run([programs() / "psql", "-AtX", "-c", text, address], capture_output=True, text=True, check=True).stdout.strip()
+
+
+def dump(address: str) -> str:
+    """All that is in it, as text; bytes are in hexadecimal."""
+    return subprocess.run([programs() / "pg_dump", address], capture_output=True, text=True, check=True).stdout
+
+
 class Postgres:
-    def __init__(self, root: pathlib.Path, place=None):
-        """`place`: where in a network of the test's own it runs, if not only behind its socket."""
+    def __init__(self, root: pathlib.Path, place=None, made: tuple = (), settings: dict | None = None,
+                 owns: tuple = ()):
+        """`place`: where in a network of the test's own it runs, if not only behind its socket; `made`: what else `initdb` is
+        told, and `settings`: what else the database is; `owns`: directories it needs besides."""
         # Short, because the path of a socket must be, and open to whoever the database runs as.
         self.root, self.bin, self.process, self.place = root, programs(), None, place
-        self.root.mkdir(mode=0o755)
+        self.settings = {"shared_buffers": "64MB", **(settings or {})}
         self.user = "postgres" if os.geteuid() == 0 else None
-        if self.user:
-            owner = pwd.getpwnam(self.user)
-            os.chown(self.root, owner.pw_uid, owner.pw_gid)
-        subprocess.run([self.bin / "initdb", "--auth=trust", "--username=duly", "--encoding=UTF8", "--no-sync", "-D",
-                        self.root / "data"], check=True, capture_output=True, cwd=self.root, user=self.user)
+        for directory in (self.root, *owns):
+            self.own(directory)
+        self.make("initdb", "--auth=trust", "--username=duly", "--encoding=UTF8", "--no-sync", "-D", self.root / "data", *made)
         if place:
             with open(self.root / "data" / "pg_hba.conf", "a") as rules:
                 rules.write("host all all samenet trust\n")
+
+    def own(self, directory: pathlib.Path):
+        directory.mkdir(mode=0o755)
+        if self.user:
+            owner = pwd.getpwnam(self.user)
+            os.chown(directory, owner.pw_uid, owner.pw_gid)
+
+    def make(self, program: str, *words):
+        """Has one of its programs make something, as the user it runs as."""
+        subprocess.run([self.bin / program, *words], check=True, capture_output=True, cwd=self.root, user=self.user)
 
     @property
     def address(self) -> str:
@@ -64,7 +84,8 @@ class Postgres:
     def start(self):
         log = open(self.root / "log", "ab")
         listen = self.place.host if self.place else ""
-        command = [self.bin / "postgres", "-D", self.root / "data", "-k", self.root, "-c", f"listen_addresses={listen}", "-c", "shared_buffers=64MB"]
+        command = [self.bin / "postgres", "-D", self.root / "data", "-k", self.root, "-c", f"listen_addresses={listen}",
+                   *(word for name, value in self.settings.items() for word in ("-c", f"{name}={value}"))]
         if self.place:
             # Only root may enter a namespace, so whom it runs as is changed inside.
             command = [*self.place.inside, "setpriv", "--reuid", "postgres", "--regid", "postgres", "--init-groups", *command]

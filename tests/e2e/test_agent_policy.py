@@ -126,6 +126,33 @@ def test_tasks_run_as_another_user(duly):
         shutil.rmtree(place, ignore_errors=True)
 
 
+@as_root
+def test_a_tenants_tasks_run_as_its_own_user(duly):
+    place = pathlib.Path(tempfile.mkdtemp(prefix="duly-policy-"))
+    try:
+        place.chmod(0o711)
+        mixed = agent(duly, "mixed", f"""
+            run_as = "nobody"
+            work = "{place}/work"
+            [tenants.acme]
+            run_as = "daemon"
+        """)
+        duly.run("tenant", "create", "acme", check=True)
+        number = next(a["id"] for a in duly.json("agents", "list")["items"] if a["name"] == "mixed")
+        duly.run("agents", "share", number, "--everyone", check=True)
+        assert ran(duly, "whose", "pool: mixed\nsh: id -un")[3].strip() == "nobody", "the others' tasks"
+
+        within = lambda *args: duly.run("--tenant", "acme", *args, check=True).stdout
+        file = duly.root / "acme.yaml"
+        file.write_text("job: whose\nmanual: true\npool: mixed\nsh: id -un\n")
+        within("job", "apply", "-f", file, "--yes")
+        instance = json.loads(within("job", "trigger", "whose", "--json"))["id"]
+        eventually(lambda: within("log", instance).strip() == "daemon", "a task of the tenant runs as the tenant's user")
+        mixed.kill()
+    finally:
+        shutil.rmtree(place, ignore_errors=True)
+
+
 @pytest.mark.parametrize("policy, words", [
     ("run_ass = 'x'", ["E0976", "line 1", "unknown field"]),
     ("[allow]\ntasks = ['shell']", ["E0976", "allow.tasks", "no kind of task"]),

@@ -3,6 +3,7 @@ what others see. What is about signing in, sessions and browsers is in test_atta
 
 import concurrent.futures
 import json
+import os
 import socket
 import time
 
@@ -167,6 +168,25 @@ def test_slow_clients_hold_nobody_up_and_are_let_go(duly):
         except ConnectionResetError:
             return True
     eventually(lambda: all(let_go(link) for link in links), "all were let go", within=60, every=1)
+    for link in links:
+        link.close()
+
+
+def test_whoever_never_reads_is_let_go(duly):
+    """They ask for much, all of it public, and take nothing: what was made for them is not kept for ever."""
+    files = lambda: len(os.listdir(f"/proc/{duly.server_pid()}/fd"))
+    before, links = files(), []
+    ask = b"GET /api/v1/openapi.json HTTP/1.1\r\nHost: duly\r\n\r\n" * 50
+    for _ in range(100):
+        link = socket.socket()
+        link.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+        link.connect(("127.0.0.1", duly.port))
+        link.sendall(ask)
+        links.append(link)
+    eventually(lambda: files() > before + 90, "they are connected")
+    assert duly.api("GET", "/jobs").status_code == 200, "others are served"
+    # Not seen from here, where nothing is read: the server holds no file for them any more.
+    eventually(lambda: files() < before + 20, "they were let go", within=120, every=1)
     for link in links:
         link.close()
 

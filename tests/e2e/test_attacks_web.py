@@ -6,7 +6,7 @@ import socket
 
 import requests
 
-from harness import PASSWORD
+from harness import PASSWORD, eventually
 
 
 def sign_in(duly, name, password, **more):
@@ -72,6 +72,10 @@ def test_behind_tls_a_cookie_cannot_be_planted_by_a_neighbour(fresh):
     assert ask("__Host-duly_session").status_code == 200
     assert ask("duly_session").status_code == 401, "anybody under the same domain could have set this one"
     assert fresh.json("session", "list")["items"][0]["address"] == "203.0.113.9"
+    tried = sign_in(fresh, "ada", "wrong", headers=by_tls)
+    recorded = lambda outcome: fresh.json("audit", "list", "--operation", "session_open", "--outcome", outcome)["items"]
+    eventually(lambda: recorded(tried.json()["code"]), "the refusal is recorded")
+    assert {item["entry"]["from"] for outcome in ("done", tried.json()["code"]) for item in recorded(outcome)} == {"203.0.113.9"}
     assert "strict-transport-security" not in requests.get(f"{fresh.url}/ui").headers
 
 

@@ -13,6 +13,7 @@ import pytest
 import requests
 
 from harness import PASSWORD, embedded, eventually
+from postgres import ask
 
 DOCS = pathlib.Path(__file__).parents[2] / "docs" / "audit.md"
 SECRETS = ["env-secret-9f3a", "script-secret-51c0", "param-secret-77aa", "typed-into-the-wrong-field"]
@@ -221,6 +222,32 @@ def test_tampering_with_the_store_is_found(duly):
         assert kinds(duly) == [], "a chain that was written anew as a whole looks whole"
         assert kinds(duly, "--expect", f"{noted['seq']}:{noted['hash']}") == [(noted["seq"], "rewritten")]
     assert kinds(duly, "--expect", noted["hash"]) == []
+
+
+@pytest.mark.parametrize("duly", ["postgres"], indirect=True)
+def test_tampering_with_postgresql_is_found(duly):
+    for n in range(6):
+        duly.apply(f"job: j{n}\nnoop: true\n")
+    eventually(lambda: entries(duly, "--operation", "agent_join"), "the agent's joining is written")
+    assert kinds(duly) == []
+    store, last = duly.env["DULY_STORE"], verify(duly)[1]["head"]["seq"]
+    seq = int(ask(store, """select min(seq) from duly.audit where entry like '%"j2"%'"""))
+    changed = f"update duly.audit set entry = replace(entry, 'ada', 'bob') where seq = {seq}"
+    for statement in (changed, f"delete from duly.audit where seq = {seq}", "truncate duly.audit"):
+        with pytest.raises(subprocess.CalledProcessError) as refused:
+            ask(store, statement)
+        assert "never changed or deleted" in refused.value.stderr
+    ask(store, "drop trigger audit_stays on duly.audit; drop trigger audit_is_kept on duly.audit; create table kept as table duly.audit")
+    for statement, found in [
+        (changed, (seq, "changed")),
+        (f"update duly.audit set actor = 'bob' where seq = {seq}", (seq, "mislabelled")),
+        (f"delete from duly.audit where seq in ({seq}, {seq + 1})", (seq, "missing")),
+        (f"delete from duly.audit where seq >= {last - 1}", (last - 1, "cut_off")),
+    ]:
+        ask(store, statement)
+        assert kinds(duly)[0] == found
+        ask(store, "delete from duly.audit; insert into duly.audit table kept")
+        assert kinds(duly) == []
 
 
 def written_anew(store, seq: int, text: str) -> list:

@@ -4,8 +4,10 @@ them answers for all."""
 import signal
 import time
 
+import requests
+
 from cluster import Cluster
-from harness import eventually, seconds
+from harness import PASSWORD, eventually, seconds
 
 
 def ticks(cluster: Cluster, count: int, rule: str = "misfire: all") -> list[str]:
@@ -209,3 +211,25 @@ def test_an_exclusive_job_keeps_its_agent_and_moves_when_that_dies(make):
     overlaps = [(a, b) for a, b in zip(runs, runs[1:]) if a.end is None or b.start < a.end]
     assert all(a.end is None and b.start > a.start + 5 for a, b in overlaps), "what was cut off had its leash to end"
     assert cluster.first.verify()["ok"]
+
+
+def test_a_browser_works_at_one_server_with_what_others_own(make):
+    cluster = make(servers=3)
+    node, names = cluster.first, [f"job-{n}" for n in range(12)]
+    node.apply("\n---\n".join(f"job: {name}\nmanual: true\noverlap: allow\nnoop: true" for name in names))
+    owners, shards = cluster.owners(), cluster.shards_of_jobs()
+    assert len({owners[shards[name]] for name in names}) == 3, "every server owns some of them"
+    browser, url = requests.Session(), f"{node.url}/api/v1"
+    assert browser.post(f"{url}/sessions", json={"name": "ada", "password": PASSWORD}, timeout=30).status_code == 201
+    ours = {"origin": node.url, "sec-fetch-site": "same-origin"}
+    ask = lambda path, headers: browser.post(url + path, json={}, headers=headers, timeout=30)
+    for name in names:
+        told = ask(f"/jobs/{name}/trigger", ours)
+        assert told.ok, told.text
+        instance = told.json()["id"]
+        node.ended(instance)
+        for path in (f"/jobs/{name}/trigger", f"/instances/{instance}/rerun"):
+            for forged in ({"origin": "https://evil.example"}, {"sec-fetch-site": "cross-site"}):
+                assert ask(path, forged).status_code == 403, f"a page of another site may not: {path}"
+        told = ask(f"/instances/{instance}/rerun", ours)
+        assert told.ok, told.text

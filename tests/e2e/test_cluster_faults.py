@@ -13,6 +13,7 @@ import pytest
 from cluster import figure, until
 from cluster_load import Load
 from harness import SOAK, eventually, seconds
+from postgres_pair import Pair
 from test_bad_days import Clock, needs_faketime
 
 # Short, so that many faults fit into a test. What holds for it holds for a longer one.
@@ -83,6 +84,24 @@ def test_a_database_that_is_killed_is_waited_for(make):
         cluster.settled()
     figure("database killed and started, until all jobs fire again", took)
     load.judge()
+
+
+def test_a_database_that_fails_over_loses_nothing(make):
+    cluster = make(servers=3, lease_ms=LEASE, database=Pair)
+    load = Load(cluster).start()
+    pids, took = [node.server.pid for node in cluster.nodes], []
+    for round in range(10 if SOAK else 2):
+        if round:
+            cluster.database.follow()
+        cluster.database.fail_over()
+        resumed = time.time()
+        eventually(lambda: all(cluster.trace(name)[-1].start > resumed for name in load.jobs if name.startswith("plain")), "it goes on",
+                   within=60, every=0.02)
+        took.append(time.time() - resumed)
+        cluster.settled(within=60)
+    figure("database killed and its follower made the first, until all jobs fire again", took)
+    load.judge()
+    assert [node.server.pid for node in cluster.living()] == pids, "the same servers all along"
 
 
 @needs_faketime

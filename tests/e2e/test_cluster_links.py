@@ -87,3 +87,21 @@ def test_an_agent_that_one_server_cannot_reach_works_for_the_others(make, links)
     eventually(lambda: cluster.online("box-1"), "the agent is back everywhere")
     cluster.settled()
     load.judge()
+
+
+def test_an_agent_revoked_at_one_server_is_cut_off_at_all(make):
+    """It was connected to each of them; afterwards none believes it, and none sends it anything."""
+    cluster = make(servers=3)
+    cluster.join_agent("doomed", "--pool", "doomed")
+    eventually(lambda: cluster.online("doomed"), "every server has it online")
+    number = next(a["id"] for a in cluster.first.json("agents", "list")["items"] if a["name"] == "doomed")
+    cluster.nodes[2].run("agents", "revoke", number, "--yes", check=True)
+    there = lambda node: [a for a in node.json("agents", "list")["items"] if a["name"] == "doomed"]
+    for node in cluster.nodes:
+        eventually(lambda: not there(node), f"{node.name} knows it no more")
+    said = lambda: (cluster.root / "agent-doomed.log").read_text(errors="replace")
+    eventually(lambda: "removed" in said(), "it is told so")
+    cluster.first.apply("\n---\n".join(f"job: orphan-{n}\nmanual: true\npool: doomed\nsh: echo never" for n in range(12)))
+    for n in range(12):
+        waiting = cluster.first.trigger(f"orphan-{n}")
+        eventually(lambda: any(reason["kind"].startswith("no_agent") for reason in cluster.first.json("why", waiting)["reasons"]), "nobody runs it")

@@ -1,5 +1,6 @@
 """How long a cluster takes to go on: servers killed one after the other, servers drained, servers that join and leave under
-ten thousand jobs. Times are printed at the end; what is asserted of them leaves room for a busy machine."""
+ten thousand jobs. Times are printed at the end. What is promised of them is asserted in the long run, which has the machine for
+itself; otherwise what is asserted leaves room for a busy one."""
 
 import collections
 import datetime as dt
@@ -14,6 +15,10 @@ ALONE = Kind("waits", "exclusive: wait", 6, 2, "sleep 0.3")
 KILLS = 30 if SOAK else 5
 # The default in the long run; shorter here, so that the same holds of it sooner.
 LEASE = 4000 if SOAK else 1500
+
+
+def moment(stamp: str) -> float:
+    return dt.datetime.fromisoformat(stamp).timestamp()
 
 
 def jobs_of(cluster: Cluster, node, names) -> list[str]:
@@ -42,15 +47,16 @@ def test_what_a_killed_server_owned_fires_again_soon(make):
         victim.start()
         cluster.settled()
     figure(f"server killed (lease {LEASE} ms), until the first of its jobs fires", first)
-    figure(f"server killed (lease {LEASE} ms), until all of its jobs fire", all)
+    most = figure(f"server killed (lease {LEASE} ms), until all of its jobs fire", all)
     assert max(all) < cluster.lease + 3, all
+    assert not SOAK or most <= cluster.lease + 1, all
     load.judge()
 
 
 def test_a_drained_server_hands_over_in_time(make):
     cluster = make(servers=3)
     load = Load(cluster, empty=300, kinds=[PLAIN, ALONE]).start()
-    late, calm, ledger = [], [], []
+    late, calm, empty, ledger = [], [], [], []
     for round in range(6 if SOAK else 2):
         node = cluster.nodes[round % 3]
         began = time.time()
@@ -64,11 +70,15 @@ def test_a_drained_server_hands_over_in_time(make):
         window = [dt.datetime.fromtimestamp(at, dt.UTC).isoformat() for at in (began, ended + 1)]
         told = cluster.first.api("GET", "/verify", params={"from": window[0], "to": window[1]}).json()["lateness"]
         ledger.append(f"{told['starts']} starts, p50 {told['p50']}, p99 {told['p99']}, longest {told['longest']}")
+        rows = load.rows(**{"from": window[0], "to": window[1]})
+        empty += [moment(row["started_at"]) - moment(row["planned_at"]) for row in rows if row["job"].startswith("empty") and row.get("started_at")]
         cluster.nodes[(round + 1) % 3].run("cluster", "undrain", node.name, check=True)
         cluster.settled()
     figure("start after the planned time while a server drains", late)
     figure("start after the planned time in calm, beside it", calm)
+    figure("start after the planned time while a server drains, empty jobs, by the ledger", empty)
     assert max(late) < max(1.0, 2 * max(calm)), "draining makes nothing late"
+    assert len(empty) > 300 and (not SOAK or max(empty) <= 0.2), sorted(empty)[-5:]
     FIGURES.append(f"the same by the ledger, empty jobs included: {'; '.join(ledger)}")
     load.judge()
 

@@ -127,7 +127,6 @@ def test_a_redirect_is_judged_like_the_first_address(duly, site):
     assert "/well" in site.heard
 
 
-@one_server
 def test_a_task_does_not_speak_to_duly_from_inside(duly, site):
     agents = (duly.data / "agent-endpoint").read_text().strip()
     are_refused(called(duly, {

@@ -126,6 +126,29 @@ def test_who_came_by_the_provider_and_who_was_refused_is_in_the_audit(duly, prov
     assert "who" not in told[0] and told[0]["by"] == "identity provider"
 
 
+def test_what_the_provider_changes_is_in_the_audit(duly, provider):
+    def told(operation):
+        entries = [item["entry"] for item in duly.json("audit", "list", "--operation", operation, "--about", "hedy")["items"]]
+        assert all(entry["by"] == "identity provider" and entry["outcome"] == "done" and entry["from"] == "127.0.0.1" for entry in entries)
+        return [(entry.get("before"), entry["after"]) for entry in entries]
+    provider.user = {"sub": "u-9", "preferred_username": "hedy", "groups": ["ops"]}
+    assert sign_in(duly)[0].status_code == 200
+    [(before, made)] = told("person_create")
+    assert before is None and made["subject"].endswith("u-9")
+    assert told("person_mapped") == [({"roles": []}, {"roles": ["operator in default"]})]
+    assert sign_in(duly)[0].status_code == 200
+    assert len(told("person_create")) == len(told("person_mapped")) == 1, "nothing has changed since"
+    provider.user["groups"] = ["root"]
+    assert sign_in(duly)[0].status_code == 200
+    assert told("person_mapped")[0] == ({"roles": ["operator in default"]}, {"roles": ["platform_admin everywhere"]})
+
+    duly.run("person", "create", "edith", "--provider", check=True)
+    provider.user = {"sub": "u-10", "preferred_username": "edith", "groups": []}
+    assert sign_in(duly)[0].status_code == 200
+    [bound] = duly.json("audit", "list", "--operation", "person_bind")["items"]
+    assert bound["entry"]["about"] == {"name": "edith"} and bound["entry"]["after"]["subject"].endswith("u-10")
+
+
 def test_code_and_state_work_once_and_only_in_the_browser_that_began(duly):
     victim, thief = requests.Session(), requests.Session()
     back = sent(duly, victim)
@@ -189,3 +212,12 @@ def test_passwords_work_when_the_provider_does_not(duly, provider, tmp_path):
         assert whoami(other, browser).json()["name"] == "alan"
     finally:
         other.stop()
+
+
+def test_a_browser_goes_to_the_provider_and_comes_back_to_where_it_was(duly, provider, open_page):
+    page = open_page()
+    page.goto(f"{duly.url}/ui/jobs?name=tick")
+    page.get_by_role("link", name="Sign in with your organisation").click()
+    page.get_by_role("heading", name="Jobs").wait_for()
+    assert page.url.endswith("/ui/jobs?name=tick")
+    assert "grace" in page.locator("header.topbar").inner_text()

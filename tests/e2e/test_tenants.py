@@ -1,12 +1,14 @@
 """Tenants: the same names side by side, quotas in words, and a deletion in two steps that survives a crash."""
 
 import contextlib
+import datetime
 import json
 import sqlite3
 
 import pytest
 
 from harness import ON_POSTGRES, Duly, eventually
+from postgres import ask
 
 TICK = "job: tick\nmanual: true\noverlap: allow\nsh: {}\n"
 
@@ -39,10 +41,14 @@ def tenants(duly: Duly) -> list[str]:
 
 def nothing_is_left(duly: Duly):
     """Of tenants that are gone; what is for the whole installation has none, or number 0."""
-    of_gone = "select count(*) from {} where tenant > 0 and tenant not in (select id from tenant)"
-    with contextlib.closing(sqlite3.connect(duly.data / "duly.db")) as store:
-        for table in ("variable", "secret", "access_grant", "api_token", "executor_token", "join_token", "pool"):
-            assert store.execute(of_gone.format(table)).fetchone() == (0,), table
+    tables = ("variable", "secret", "access_grant", "api_token", "executor_token", "join_token", "pool")
+    of_gone = "select count(*) from {0}{1} where tenant > 0 and tenant not in (select id from {0}tenant)"
+    if ON_POSTGRES:
+        counts = {table: int(ask(duly.env["DULY_STORE"], of_gone.format("duly.", table))) for table in tables}
+    else:
+        with contextlib.closing(sqlite3.connect(duly.data / "duly.db")) as store:
+            counts = {table: store.execute(of_gone.format("", table)).fetchone()[0] for table in tables}
+    assert not any(counts.values()), counts
 
 
 @pytest.fixture
@@ -115,8 +121,9 @@ def test_what_a_tenant_prints_beyond_its_bytes_is_left_out_and_said_so(two):
             assert len(printed) == 100 * 1000 + 4
         else:
             assert printed.count("[left out: tenant north may keep 20000 bytes of logs a day]") == 1 and len(printed) < 21_000
-    usage = two.json("tenant", "show", "north")["usage"]
-    assert usage["log_bytes_today"] <= 20_000 < two.json("tenant", "show", "south")["usage"]["log_bytes_today"]
+    # Counted by the server that each log came to.
+    kept = {tenant: sum(told.json()["usage"]["log_bytes_today"] for told in two.everywhere(f"/tenants/{tenant}")) for tenant in ("north", "south")}
+    assert kept["north"] <= 20_000 < kept["south"]
     assert "of 20000 bytes" in two.run("tenant", "show", "north", check=True).stdout
 
 
@@ -152,7 +159,27 @@ def test_a_tenant_is_deleted_in_two_steps_and_a_crash_between_them_changes_nothi
     within(two, "north", "instance", "stop", number, check=True)
     eventually(lambda: tenants(two) == ["default", "south"], "it is gone", within=40)
     assert within(two, "north", "job", "list").returncode == 4
-    if not ON_POSTGRES:
-        nothing_is_left(two)
+    nothing_is_left(two)
     two.run("tenant", "create", "north", check=True)
     assert json.loads(within(two, "north", "job", "list", "--json", check=True).stdout)["items"] == []
+
+
+def test_a_tenants_history_is_kept_for_as_many_days_as_it_may_have(two):
+    """Its own only, and what ended lately stays; verify does not miss what is gone."""
+    ago = lambda days: (datetime.datetime.now(datetime.timezone.utc) - datetime.timedelta(days=days)).strftime("%Y-%m-%dT%H:%M:%SZ")
+    listed = lambda tenant: {i["id"] for i in json.loads(within(two, tenant, "instance", "list", "--json", check=True).stdout)["items"]}
+    old, recent = {}, {}
+    for tenant in ("north", "south"):
+        apply(two, tenant, TICK.format("echo hello"))
+        for kept, days in ((old, 5), (recent, 1)):
+            kept[tenant] = json.loads(within(two, tenant, "job", "trigger", "tick", "--planned-at", ago(days), "--json", check=True).stdout)["id"]
+            eventually(lambda: instance(two, tenant, kept[tenant])["state"] == "succeeded", "it ends")
+    two.run("tenant", "set", "north", "--history-days", 3, check=True)
+    eventually(lambda: listed("north") == {recent["north"]}, "what is older goes")
+    assert within(two, "north", "instance", "show", old["north"]).returncode != 0
+    assert listed("south") == {old["south"], recent["south"]}, "the others keep theirs"
+    refused = within(two, "north", "job", "trigger", "tick", "--planned-at", ago(5))
+    assert refused.returncode != 0 and "history is kept back to" in refused.stdout + refused.stderr
+    assert within(two, "north", "verify", "--from", ago(6)).returncode == 0
+    assert "3 days" in two.run("tenant", "show", "north", check=True).stdout
+    assert two.run("tenant", "set", "north", "--history-days", 0).returncode != 0

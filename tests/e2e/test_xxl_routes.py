@@ -85,6 +85,8 @@ def test_busyover_takes_the_first_idle_one(xxl, executor):
     assert [call.json() for call in asked] == [{"jobId": idle.run()["jobId"]}] * 2
     assert not busy.runs() and not never.calls
     assert BUSY.body["msg"] in seen["why"], seen["why"]
+    placing = seen["placing"]
+    assert (placing["pool"], placing["route"], placing["asked"]) == (busy.app, "busy_over", seen["why"]), placing
 
 
 def test_busyover_with_all_busy_fails_with_the_collected_words(xxl, executor):

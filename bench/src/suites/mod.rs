@@ -1,6 +1,7 @@
 //! The suites: each measures ours and a bare floor in turn, round by round, and gives back figures. None asserts speed.
 
 mod burst;
+mod console;
 mod idle;
 mod latency;
 mod neighbour;
@@ -19,6 +20,8 @@ use crate::figure::Figure;
 /// What every suite is told.
 pub(crate) struct Bench {
     pub(crate) duly: PathBuf,
+    /// Drives the browser, where a suite needs one.
+    pub(crate) python: PathBuf,
     /// Everything is made and removed below this directory; it should be on the disk that matters.
     pub(crate) dir: PathBuf,
     pub(crate) rounds: u32,
@@ -38,6 +41,7 @@ pub(crate) const ALL: &[(&str, Suite)] = &[
     ("idle", idle::run),
     ("xxl", xxl::run),
     ("postgres", postgres::run),
+    ("console", console::run),
 ];
 
 impl Bench {
