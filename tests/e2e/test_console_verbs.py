@@ -23,12 +23,12 @@ def test_an_instance_nobody_can_ask_about_is_ended_by_what_somebody_says(shared,
         assert not findings(page)
         page.get_by_role("button", name="It is lost").click()
         page.get_by_role("dialog").get_by_role("button", name="It is lost").click()
-        page.get_by_text("It counts as lost").wait_for()
+        page.get_by_role("status").get_by_text("It counts as lost").wait_for()
         assert shared.ended(lost)["reason"] == "lost"
         page.goto(f"{shared.url}/ui/instances/{well}")
         page.get_by_role("button", name="It succeeded").click()
         page.get_by_role("dialog").get_by_role("button", name="It succeeded").click()
-        page.get_by_text("It counts as succeeded").wait_for()
+        page.get_by_role("status").get_by_text("It counts as succeeded").wait_for()
         assert shared.ended(well)["state"] in ("succeeded", "forced")
         page.get_by_role("link", name="instance_resolve").wait_for()
     finally:

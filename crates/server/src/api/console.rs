@@ -5,7 +5,7 @@ use std::borrow::Cow;
 
 use axum::Extension;
 use axum::extract::{Path, State};
-use axum::http::{HeaderMap, HeaderValue, header};
+use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
 use axum::response::{Html, IntoResponse, Response};
 use base64::Engine as _;
 use rust_embed::RustEmbed;
@@ -50,6 +50,11 @@ pub(super) async fn at(
         Asked::Page => Ok(shown(&desk, &path, is_stranger(&headers, way.secure))),
         Asked::Nothing => Err(nothing(&path)),
     }
+}
+
+/// Browsers ask for it by that name on every page that names none: those without a console, and bare answers of the API.
+pub(super) async fn icon() -> Response {
+    file("duly.svg").unwrap_or_else(|| StatusCode::NO_CONTENT.into_response())
 }
 
 /// Whether the console was there when this was built.

@@ -77,6 +77,7 @@ pub(super) fn build(desk: Desk) -> Router {
     let small = DefaultPredicate::new().and(NotForContentType::const_new("application/vnd.sqlite3"));
     router
         .route("/", get(pages::root))
+        .route("/favicon.ico", get(console::icon))
         .route("/ui", get(console::page))
         .route("/ui/", get(console::page))
         .route("/ui/{*path}", get(console::at))
@@ -288,8 +289,9 @@ mod tests {
     }
 
     /// Beside the API: pages, and doors that look after themselves. Whatever else is mounted goes through `Mounts`.
-    const WITHOUT_A_CALLER: [&str; 9] = [
+    const WITHOUT_A_CALLER: [&str; 10] = [
         "/",
+        "/favicon.ico",
         "/ui",
         "/ui/",
         "/ui/{*path}",
