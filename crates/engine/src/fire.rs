@@ -21,6 +21,9 @@ use crate::shard::{AHEAD, SLICE, SLICE_AHEAD, Shard};
 /// How many planned times one step looks at, so that a year of downtime is many short steps.
 const LOOKS: u32 = 50_000;
 
+/// How many jobs are taken off the wheel at a time: all that come up at one instant may be very many.
+const LOOKED_UP: usize = 1_000;
+
 /// What one step may still do.
 pub(crate) struct Budget {
     pub looks: u32,
@@ -56,7 +59,7 @@ impl Shard {
                     self.planning.pop_front();
                 }
             }
-            match self.wheel.take(until) {
+            match self.wheel.take(until, LOOKED_UP) {
                 Some(jobs) => self.planning.extend(jobs),
                 None => break,
             }
@@ -71,16 +74,16 @@ impl Shard {
         self.carry_horizon(out);
     }
 
-    /// How much of a round one step does: little while there is time, but not so little that the commits are many.
+    /// How much of a round one step does: little while there is time.
     fn slice(&mut self, until: Timestamp, now: Timestamp) -> usize {
         if self.planning.is_empty()
-            && let Some(jobs) = self.wheel.take(until)
+            && let Some(jobs) = self.wheel.take(until, LOOKED_UP)
         {
             self.planning.extend(jobs);
         }
         let first = self.planning.front().and_then(|job| self.jobs.get(job)?.wake);
         self.behind = first.is_some_and(|wake| wake <= now);
-        if self.behind { SLICE } else { (self.planning.len() / 16).clamp(SLICE_AHEAD, SLICE / 10) }
+        if self.behind { SLICE } else { SLICE_AHEAD }
     }
 
     /// What earlier steps made beyond the horizon may start now, so the horizon must reach the disk first, even if this

@@ -7,8 +7,8 @@ use crate::jobs::remove_from;
 use crate::open::Phase;
 use crate::shard::Shard;
 
-/// How many instances one step starts at most.
-const LAUNCHES: usize = 1_000;
+/// How many instances one step starts at most: what falls due meanwhile waits no longer than that takes.
+const LAUNCHES: usize = 200;
 
 enum Admission {
     Go,

@@ -1,6 +1,8 @@
 //! A hierarchical timing wheel of one-second ticks: which jobs to look at when. It takes whole slots, and forgets
 //! nothing: an entry that no longer holds is recognised by its owner when it comes up.
 
+use std::collections::VecDeque;
+
 use model::{JobId, Timestamp};
 
 const BITS: u32 = 6;
@@ -26,15 +28,15 @@ pub(crate) struct Wheel {
     /// The last tick that was taken.
     at: i64,
     levels: [Level; LEVELS],
-    /// Entries whose tick had passed when they were put in.
-    late: Vec<Entry>,
+    /// Entries whose tick has come, or had passed when they were put in.
+    late: VecDeque<Entry>,
 }
 
 impl Wheel {
     pub(crate) fn new(at: Timestamp) -> Self {
         let levels =
             std::array::from_fn(|_| Level { occupied: 0, slots: Box::new(std::array::from_fn(|_| Vec::new())) });
-        Wheel { at: tick_of(at), levels, late: Vec::new() }
+        Wheel { at: tick_of(at), levels, late: VecDeque::new() }
     }
 
     pub(crate) fn insert(&mut self, when: Timestamp, job: JobId) {
@@ -44,7 +46,7 @@ impl Wheel {
 
     fn put(&mut self, entry: Entry) {
         if entry.tick <= self.at {
-            self.late.push(entry);
+            self.late.push_back(entry);
             return;
         }
         let differing = (entry.tick ^ self.at) as u64;
@@ -79,13 +81,14 @@ impl Wheel {
         slots.chain(&self.late).map(|entry| (entry.job, entry.tick))
     }
 
-    /// Moves to the next tick that holds anything, at most to `until`, and gives what is due there.
-    /// None: nothing more up to `until`, where the wheel now stands.
-    pub(crate) fn take(&mut self, until: Timestamp) -> Option<Vec<JobId>> {
+    /// Moves to the next tick that holds anything, at most to `until`, and gives some of what is due there, no more than
+    /// `room`. None: nothing more up to `until`, where the wheel now stands.
+    pub(crate) fn take(&mut self, until: Timestamp, room: usize) -> Option<impl Iterator<Item = JobId>> {
         let until = tick_of(until);
         loop {
             if !self.late.is_empty() {
-                return Some(std::mem::take(&mut self.late).into_iter().map(|entry| entry.job).collect());
+                let some = self.late.len().min(room);
+                return Some(self.late.drain(..some).map(|entry| entry.job));
             }
             let next = self.next_tick().filter(|next| *next <= until);
             let Some(next) = next else {
@@ -106,8 +109,12 @@ impl Wheel {
                 continue;
             }
             level.occupied &= !(1 << slot);
-            for entry in std::mem::take(&mut level.slots[slot]) {
-                self.put(entry);
+            let entries = std::mem::take(&mut level.slots[slot]);
+            if number == 0 && self.late.is_empty() {
+                // All of them are of this very tick, and may be very many.
+                self.late = entries.into();
+            } else {
+                entries.into_iter().for_each(|entry| self.put(entry));
             }
         }
     }
@@ -130,8 +137,8 @@ mod tests {
 
     fn drain(wheel: &mut Wheel, until: i64) -> Vec<i64> {
         let mut jobs = Vec::new();
-        while let Some(taken) = wheel.take(Timestamp::from_secs(until)) {
-            jobs.extend(taken.into_iter().map(|j| j.0));
+        while let Some(taken) = wheel.take(Timestamp::from_secs(until), 3) {
+            jobs.extend(taken.map(|j| j.0));
         }
         jobs
     }

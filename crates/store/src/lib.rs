@@ -180,7 +180,15 @@ pub struct StoredVersion {
     pub source: ContentId,
 }
 
-#[derive(Debug, thiserror::Error)]
+/// A version with whose it is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct OwnedVersion {
+    pub version: StoredVersion,
+    pub job_name: String,
+    pub tenant: TenantId,
+}
+
+#[derive(Clone, Debug, thiserror::Error)]
 pub enum StoreError {
     /// Full or locked: the same call may be repeated.
     #[error("the store cannot write now: {0}")]

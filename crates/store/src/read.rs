@@ -13,7 +13,7 @@ use model::{
 };
 
 use crate::values::{SealedSecret, UsingJob, Variable};
-use crate::{StoreError, StoredVersion};
+use crate::{OwnedVersion, StoreError, StoredVersion};
 
 pub trait Reads: Send + Sync {
     fn jobs(&self, filter: &JobFilter, by: Instant) -> Result<Vec<JobRecord>, StoreError>;
@@ -26,6 +26,8 @@ pub trait Reads: Send + Sync {
     /// Newest first.
     fn versions(&self, job: JobId, by: Instant) -> Result<Vec<VersionRecord>, StoreError>;
     fn version(&self, id: VersionId, by: Instant) -> Result<Option<StoredVersion>, StoreError>;
+    /// Those of these that are kept, in no order, also of jobs that were deleted as long as their rows are.
+    fn owned_versions(&self, ids: &[VersionId], by: Instant) -> Result<Vec<OwnedVersion>, StoreError>;
     fn content(&self, id: ContentId, by: Instant) -> Result<Option<Vec<u8>>, StoreError>;
     /// Newest planned time first.
     fn instances(&self, filter: &InstanceFilter, by: Instant) -> Result<Vec<Instance>, StoreError>;

@@ -9,12 +9,12 @@ mod order;
 mod outbox;
 mod owners;
 mod server_clock;
+mod tasks;
 #[cfg(test)]
 mod tests;
 mod waiting;
 
 use std::collections::{BTreeMap, VecDeque};
-use std::sync::Arc;
 
 use model::{Span, Timestamp};
 use wire::link::{self, Down, Up, down, up};
@@ -23,6 +23,7 @@ pub use act::{Act, Ending, Note, Now, Profile, Record, Recovered, Server, StartO
 use graves::Graves;
 use outbox::{Kept, Outbox};
 use server_clock::ServerClock;
+use tasks::Tasks;
 
 use crate::slots::Slots;
 
@@ -63,7 +64,7 @@ pub struct Session {
 struct Stream {
     said_hello: Timestamp,
     clock: ServerClock,
-    tasks: BTreeMap<i64, Result<Arc<Task>, String>>,
+    tasks: Tasks,
     beat_every: Span,
     /// None until the server has welcomed us.
     next_beat: Option<Timestamp>,
@@ -151,7 +152,7 @@ impl Session {
         let stream = Stream {
             said_hello: now.steady,
             clock: ServerClock::default(),
-            tasks: BTreeMap::new(),
+            tasks: Tasks::default(),
             beat_every: BEAT_EVERY,
             next_beat: None,
             heard: None,
@@ -178,13 +179,13 @@ impl Session {
             Some(down::Body::Servers(servers)) => {
                 out.push(Act::Servers { by: from, endpoints: servers.endpoints });
             }
-            Some(down::Body::Task(task)) => self.on_task(from, task, out),
+            Some(down::Body::Task(task)) => self.stream_mut(from).tasks.tell(task),
             Some(down::Body::Orders(orders)) => self.on_orders(from, now, orders.items, out),
             Some(down::Body::Stop(stop)) => self.on_stop(from, now, stop, out),
             Some(down::Body::Query(query)) => self.on_query(from, query, out),
             Some(down::Body::Acks(acks)) => self.on_acks(acks.items, out),
             Some(down::Body::BeatSeen(seen)) => self.on_beat_seen(from, now, seen, out),
-            Some(down::Body::ForgetTasks(_)) => self.stream_mut(from).tasks.clear(),
+            Some(down::Body::ForgetTasks(_)) => self.stream_mut(from).tasks.forget(),
             Some(down::Body::Goodbye(goodbye)) => out.push(Act::Redial { from, reason: goodbye.reason }),
             // Something a newer server says.
             None => {}

@@ -2,8 +2,9 @@
 
 use model::{Outcome, Span, Timestamp, Usage, Verdict};
 use wire::link;
-use wire::task::{TaskBody, TaskKind};
+use wire::task::TaskKind;
 
+use super::tasks::Known;
 use super::waiting::WAITING_MAX;
 use super::{Act, Graves, Kept, Leash, Note, Now, Run, Server, Session, StartOrder, Task, Told, beats_on};
 
@@ -21,16 +22,6 @@ const fn undelivered(why: &'static str) -> Refusal {
 }
 
 impl Session {
-    pub(super) fn on_task(&mut self, from: Server, task: link::Task, out: &mut Vec<Act>) {
-        let link::Task { version, job, job_name, body, tenant, pool } = task;
-        let read = serde_json::from_slice::<TaskBody>(&body).map_err(|error| error.to_string());
-        if let Err(error) = &read {
-            out.push(Act::Note(Note::UnreadableTask { version, error: error.clone() }));
-        }
-        let task = read.map(|body| Task { job, job_name, body, tenant, pool }.into());
-        self.stream_mut(from).tasks.insert(version, task);
-    }
-
     pub(super) fn on_orders(&mut self, from: Server, now: Now, orders: Vec<link::Order>, out: &mut Vec<Act>) {
         for order in orders {
             self.on_order(from, now, order, out);
@@ -53,7 +44,7 @@ impl Session {
         }
         let server_now = self.stream_mut(from).clock.latest(now.steady);
         let until = Graves::until(Timestamp(order.start_by), server_now.unwrap_or(Timestamp(order.start_by)));
-        match self.judge(from, &order, server_now) {
+        match self.judge(from, &order, server_now, out) {
             Ok(Some(start)) => {
                 let heard = self.stream_mut(from).heard;
                 let leash = order.leash_us.map(Span);
@@ -83,6 +74,7 @@ impl Session {
         from: Server,
         order: &link::Order,
         server_now: Option<Timestamp>,
+        out: &mut Vec<Act>,
     ) -> Result<Option<std::sync::Arc<Task>>, Refusal> {
         if server_now.is_none_or(|server_now| server_now.0 > order.start_by) {
             return Err(undelivered("it arrived too late to be started"));
@@ -90,20 +82,19 @@ impl Session {
         if self.full {
             return Err(undelivered("the agent has no room to keep another result"));
         }
-        let task = match self.stream_mut(from).tasks.get(&order.version) {
-            Some(Ok(task)) => task,
-            Some(Err(_)) => {
-                return Err(Refusal {
-                    verdict: Verdict::Refused,
-                    why: "this version of the agent cannot read the task",
-                });
+        let task = match self.stream_mut(from).tasks.of(order.version) {
+            Known::Task(task) => task,
+            Known::Unreadable(first) => {
+                let version = order.version;
+                out.extend(first.map(|error| Act::Note(Note::UnreadableTask { version, error })));
+                let why = "this version of the agent cannot read the task";
+                return Err(Refusal { verdict: Verdict::Refused, why });
             }
-            None => return Err(undelivered("it came without its task")),
+            Known::Nothing => return Err(undelivered("it came without its task")),
         };
         if task.body.kind == TaskKind::Noop {
             return Ok(None);
         }
-        let task = task.clone();
         if self.waiting.len() >= WAITING_MAX {
             return Err(undelivered("all slots of the agent are in use, and as many orders wait for one as it keeps"));
         }

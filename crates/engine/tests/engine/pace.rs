@@ -38,7 +38,7 @@ fn a_burst_is_planned_in_short_commits_and_leaves_in_many_parcels() {
     assert!(planned.iter().all(|(changes, _)| *changes <= 200), "{planned:?}");
     let started = ticks(&mut world, DUE, |world| world.shard.next_due());
     assert_eq!(started.iter().map(|(_, orders)| orders).sum::<usize>(), JOBS, "{started:?}");
-    assert!(started.len() >= 2 && started[0] == (0, 1_000), "{started:?}");
+    assert!(started.len() >= 2 && started[0] == (0, 200), "{started:?}");
 }
 
 #[test]

@@ -1,5 +1,6 @@
 //! The ways orders travel and reports come back: the stream our own agents dial, and whom to call instead.
 
+mod ahead;
 mod exchange;
 mod hear;
 mod log_quota;

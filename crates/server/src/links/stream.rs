@@ -1,7 +1,7 @@
 //! One agent's working stream: words of ours become messages down, messages up become inputs of the shard. Decides
 //! nothing; what is lost with a stream is asked for again on the next.
 
-use std::collections::{BTreeSet, HashMap, VecDeque};
+use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -13,6 +13,7 @@ use tokio_util::sync::CancellationToken;
 use tonic::{Status, Streaming};
 use wire::link::{self, Down, Hello, Up, down, up};
 
+use super::ahead::{self, Ahead};
 use super::hear::{SILENCE_MAX, listen};
 use super::service::{LinkService, Stands};
 use super::switchboard::Word;
@@ -25,8 +26,6 @@ const BEAT_EVERY: Duration = Duration::from_secs(2);
 const ORDERS_MAX: usize = 500;
 /// A stream remembers so many tasks; then both sides start over.
 const TASKS_MAX: usize = 100_000;
-/// Tasks sent ahead of their orders, at a time: whatever comes meanwhile waits for so many and no more.
-const AHEAD_MAX: usize = 32;
 
 type Downs = mpsc::Sender<Result<Down, Status>>;
 
@@ -103,20 +102,22 @@ async fn talk(
         let seats = mouth.link.switchboard.seats();
         open = open && mouth.greet(seats).await;
     }
-    let (mut next, mut ahead) = (None, VecDeque::new());
+    let (mut next, mut ahead) = (None, Ahead::default());
     while open {
-        let word = match next.take().or_else(|| words.try_recv().ok()) {
-            Some(word) => word,
-            None if !ahead.is_empty() => {
-                // Nobody waits for these yet; one job's order must not wait for the tasks of thousands of others.
-                let some = ahead.len().min(AHEAD_MAX);
-                open = mouth.tell_tasks(ahead.drain(..some)).await;
+        let heard = async {
+            match next.take() {
+                Some(word) => Some(word),
+                None => words.recv().await,
+            }
+        };
+        let word = tokio::select! {
+            biased;
+            Some(word) = heard => word,
+            read = mouth.look_ahead(&mut ahead), if !ahead.is_empty() => {
+                open = mouth.carry(read).await;
                 continue;
             }
-            None => match words.recv().await {
-                Some(word) => word,
-                None => break,
-            },
+            else => break,
         };
         // An agent counts leashes from the last heartbeat that was answered, and over this stream none will be any more: what
         // is owned anew is ordered over a new one.
@@ -142,9 +143,7 @@ async fn talk(
             Word::Servers(endpoints) => mouth.name_servers(endpoints).await,
             Word::Parcel(from, parcel) => mouth.hand_over(from, parcel).await,
             Word::Prepare(versions) => {
-                ahead.extend(versions);
-                // The oldest were ordered meanwhile, and their tasks went with the orders.
-                ahead.drain(..ahead.len().saturating_sub(TASKS_MAX));
+                ahead.add(versions);
                 true
             }
             Word::Close { reason } => {
@@ -269,18 +268,25 @@ impl Mouth {
         if unknown.is_empty() {
             return true;
         }
-        if self.told.len() + unknown.len() > TASKS_MAX {
+        let read = ahead::read(&self.link.tasks, unknown.into_iter().collect());
+        self.carry(read.await.expect("a read does not panic")).await
+    }
+
+    /// The next tasks to be sent ahead, once everything said before is with the network: an order that comes then does
+    /// not stand behind them.
+    async fn look_ahead(&self, ahead: &mut Ahead) -> ahead::Read {
+        drop(self.downs.reserve_many(self.downs.max_capacity()).await);
+        ahead.next(&self.link.tasks, |version| self.told.contains_key(version)).await
+    }
+
+    async fn carry(&mut self, read: ahead::Read) -> bool {
+        if self.told.len() + read.len() > TASKS_MAX {
             self.told.clear();
             if !self.say(down::Body::ForgetTasks(link::ForgetTasks {})).await {
                 return false;
             }
         }
-        let tasks = self.link.tasks.clone();
-        let read = move || {
-            let told = |version| tasks.task(version).and_then(|task| Ok((tasks.tenant_name(task.tenant)?, task)));
-            unknown.into_iter().map(|version| (version, told(version))).collect::<Vec<_>>()
-        };
-        for (version, task) in tokio::task::spawn_blocking(read).await.expect("a read does not panic") {
+        for (version, task) in read {
             let (tenant, task) = match task {
                 Ok(told) => told,
                 Err(error) => {

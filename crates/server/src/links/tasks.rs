@@ -4,7 +4,8 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use model::{ContentId, JobId, TenantId, VersionId};
-use store::{Reads, StoreError};
+use rustc_hash::FxHashMap;
+use store::{OwnedVersion, Reads, StoreError};
 use wire::JobBody;
 use wire::task::TaskBody;
 
@@ -50,22 +51,37 @@ impl Tasks {
 
     /// Blocks on the store if the version has not been asked for lately.
     pub fn task(&self, version: VersionId) -> Result<Arc<Task>, StoreError> {
-        if let Some(task) = self.tasks.get(&version) {
-            return Ok(task);
-        }
-        let by = Instant::now() + READ_WITHIN;
-        let gone = || StoreError::Corrupt(format!("version {version} is gone"));
-        let stored = self.reads.version(version, by)?.ok_or_else(gone)?;
-        // What a job began runs on when the job is deleted.
-        let unkept = || StoreError::Corrupt(format!("the job of version {version} is gone"));
-        let job = self.reads.job_past_or_present(stored.job, by)?.ok_or_else(unkept)?;
+        self.all(&[version]).pop().expect("one is answered for each that is asked for").1
+    }
+
+    /// The same of several, with one look at the store.
+    pub fn all(&self, versions: &[VersionId]) -> Vec<(VersionId, Result<Arc<Task>, StoreError>)> {
+        let unknown: Vec<VersionId> =
+            versions.iter().copied().filter(|version| !self.tasks.contains_key(version)).collect();
+        let read = match unknown.as_slice() {
+            [] => Ok(Vec::new()),
+            unknown => self.reads.owned_versions(unknown, Instant::now() + READ_WITHIN),
+        };
+        let mut read: FxHashMap<VersionId, OwnedVersion> = match read {
+            Ok(read) => read.into_iter().map(|one| (one.version.id, one)).collect(),
+            Err(error) => return versions.iter().map(|version| (*version, Err(error.clone()))).collect(),
+        };
+        let mut told = |version: VersionId| match read.remove(&version) {
+            Some(owned) => self.learn(owned),
+            None => self.tasks.get(&version).ok_or_else(|| StoreError::Corrupt(format!("version {version} is gone"))),
+        };
+        versions.iter().map(|version| (*version, told(*version))).collect()
+    }
+
+    fn learn(&self, owned: OwnedVersion) -> Result<Arc<Task>, StoreError> {
+        let OwnedVersion { version: stored, job_name, tenant } = owned;
         // Many jobs run the same thing.
         let body = self.content(stored.task)?.to_vec();
         let needs = self.needs(&body, stored.source)?.map(Arc::new);
         let rule = wire::rule::decode(&self.content(stored.rule)?);
         let pool = rule.map(|rule| rule.pool.name).unwrap_or_default();
-        let task = Arc::new(Task { job: stored.job, job_name: job.name, body, needs, pool, tenant: job.tenant });
-        self.tasks.insert(version, Arc::clone(&task));
+        let task = Arc::new(Task { job: stored.job, job_name, body, needs, pool, tenant });
+        self.tasks.insert(stored.id, Arc::clone(&task));
         Ok(task)
     }
 

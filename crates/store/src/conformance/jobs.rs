@@ -68,6 +68,20 @@ pub fn a_version_says_one_thing(bed: &impl Bed) {
     assert_eq!(w.reads.version(other.version, soon()).unwrap(), None);
 }
 
+pub fn versions_are_read_with_whose_they_are(bed: &impl Bed) {
+    let mut w = World::new(bed);
+    let (first, gone) = (w.job("a"), w.job("b"));
+    w.commit([Change::JobRemoved { job: gone.id, tenant: gone.tenant, at: at(50), by: ann() }]);
+    let asked = [gone.version, VersionId(w.id()), first.version];
+    let mut read = w.reads.owned_versions(&asked, soon()).unwrap();
+    read.sort_by_key(|one| one.version.id);
+    let told = |one: &crate::OwnedVersion| (one.version.id, one.version.job, one.job_name.clone(), one.tenant);
+    let expected = [&first, &gone].map(|job| (job.version, job.id, job.name.clone(), job.tenant));
+    assert_eq!(read.iter().map(told).collect::<Vec<_>>(), expected, "what was never written is left out");
+    assert_eq!(read[0].version, w.reads.version(first.version, soon()).unwrap().unwrap());
+    assert_eq!(w.reads.owned_versions(&[], soon()).unwrap(), []);
+}
+
 pub fn a_removed_job_leaves_its_history(bed: &impl Bed) {
     let mut w = World::new(bed);
     let job = w.job("a");

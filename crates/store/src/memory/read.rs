@@ -18,7 +18,7 @@ use crate::read::{
     Orphan, QuarantineRecord, Reads, ResourceRecord, TicketRecord, VersionRecord, worst_first,
 };
 use crate::values::{SealedSecret, UsingJob, Variable};
-use crate::{StoreError, StoredVersion};
+use crate::{OwnedVersion, StoreError, StoredVersion};
 
 impl MemoryStore {
     fn read<T>(&self, read: impl FnOnce(&state::State) -> T) -> Result<T, StoreError> {
@@ -75,6 +75,16 @@ impl Reads for MemoryStore {
                 source: v.source,
             })
         })
+    }
+
+    fn owned_versions(&self, ids: &[VersionId], by: Instant) -> Result<Vec<OwnedVersion>, StoreError> {
+        let mut found = Vec::new();
+        for id in ids {
+            let Some(version) = self.version(*id, by)? else { continue };
+            let Some(job) = self.job_past_or_present(version.job, by)? else { continue };
+            found.push(OwnedVersion { version, job_name: job.name, tenant: job.tenant });
+        }
+        Ok(found)
     }
 
     fn content(&self, id: ContentId, _by: Instant) -> Result<Option<Vec<u8>>, StoreError> {

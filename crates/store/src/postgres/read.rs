@@ -26,7 +26,7 @@ use crate::read::{
     Orphan, QuarantineRecord, Reads, ResourceRecord, TicketRecord, VersionRecord,
 };
 use crate::values::{SealedSecret, UsingJob, Variable};
-use crate::{StoreError, StoredVersion};
+use crate::{OwnedVersion, StoreError, StoredVersion};
 
 type Values<'v> = &'v [&'v (dyn ToSql + Sync)];
 
@@ -86,6 +86,15 @@ impl Reads for PgReads {
     fn version(&self, id: VersionId, by: Instant) -> Result<Option<StoredVersion>, StoreError> {
         let text = "select id, job, rule, task, source from job_version where id = $1";
         self.with(by, async |conn: &Conn| Ok(conn.first(text, &[&id.0]).await?.as_ref().map(row::version)))
+    }
+
+    fn owned_versions(&self, ids: &[VersionId], by: Instant) -> Result<Vec<OwnedVersion>, StoreError> {
+        let text = "select v.id, v.job, v.rule, v.task, v.source, j.name, j.tenant
+                    from job_version v join job j on j.id = v.job where v.id = any($1)";
+        let ids: Vec<i64> = ids.iter().map(|id| id.0).collect();
+        let read =
+            |row: &Row| OwnedVersion { version: row::version(row), job_name: row.get(5), tenant: TenantId(row.get(6)) };
+        self.with(by, async |conn: &Conn| all(conn, text, &[&ids], read).await)
     }
 
     fn content(&self, id: ContentId, by: Instant) -> Result<Option<Vec<u8>>, StoreError> {

@@ -21,7 +21,7 @@ use crate::read::{
     Orphan, QuarantineRecord, Reads, ResourceRecord, TicketRecord, VersionRecord,
 };
 use crate::values::{SealedSecret, UsingJob, Variable};
-use crate::{StoreError, StoredVersion};
+use crate::{OwnedVersion, StoreError, StoredVersion};
 
 impl Reads for SqliteReads {
     fn jobs(&self, filter: &JobFilter, by: Instant) -> Result<Vec<JobRecord>, StoreError> {
@@ -83,6 +83,17 @@ impl Reads for SqliteReads {
             let mut select =
                 conn.prepare_cached("select id, job, rule, task, source from job_version where id = ?1")?;
             Ok(select.query_row([id.0], row::version).optional()?)
+        })
+    }
+
+    fn owned_versions(&self, ids: &[VersionId], by: Instant) -> Result<Vec<OwnedVersion>, StoreError> {
+        let text = "select v.id, v.job, v.rule, v.task, v.source, j.name, j.tenant
+                    from json_each(?1) asked join job_version v on v.id = asked.value join job j on j.id = v.job";
+        let ids = serde_json::to_string(&ids.iter().map(|id| id.0).collect::<Vec<_>>()).expect("numbers are JSON");
+        self.with(by, |conn| {
+            all(conn, text, [ids], |row| {
+                Ok(OwnedVersion { version: row::version(row)?, job_name: row.get(5)?, tenant: TenantId(row.get(6)?) })
+            })
         })
     }
 

@@ -260,8 +260,8 @@ fn ended_attempts_are_forgotten_when_no_order_of_them_can_come() {
 fn tasks_belong_to_their_stream() {
     working().task(3, "{}").order(7, 3).cut().connect().greet(1, 5).order(8, 2).check(expect![[r#"
         task 3
-          note: task version 3 cannot be read: missing field `kind` at line 1 column 2
         order 7 of task 3
+          note: task version 3 cannot be read: missing field `kind` at line 1 column 2
           note: attempt 7 was not started: this version of the agent cannot read the task
           keep 7#2 of 1 Refused (this version of the agent cannot read the task) until 70001000
           send 7#2 of 1 Refused (this version of the agent cannot read the task)
