@@ -195,6 +195,7 @@ def test_the_list_tells_results_tags_and_favourites(shared, open_page):
     page.wait_for_url("**/ui/jobs?folder=told")
     page.get_by_label("Folder", exact=True).and_(page.locator("input")).focus()
     eventually(lambda: page.locator("datalist option[value='told/here']").count() == 1, "folders are offered")
+    assert ["told/here", "1"] in [line.split() for line in shared.run("job", "folders", check=True).stdout.splitlines()]
     row.wait_for()
     row.get_by_role("button", name="Favourite: told").click()
     page.reload()

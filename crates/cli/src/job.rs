@@ -17,6 +17,8 @@ use crate::table::{Rows, facts, plain, state_tone, toned};
 pub enum JobCommand {
     /// List jobs by name.
     List(ListArgs),
+    /// List the folders jobs lie in.
+    Folders,
     /// Show one job at length.
     Show { name: String },
     /// Create and change jobs as files say; shows a plan first.
@@ -125,6 +127,7 @@ impl Session<'_> {
     pub(crate) async fn job(&self, command: JobCommand) -> Done {
         match command {
             JobCommand::List(args) => self.job_list(args).await,
+            JobCommand::Folders => self.job_folders().await,
             JobCommand::Show { name } => {
                 let job = self.client.job(&name).await?;
                 self.out.answer(&job.raw, || shown(&job, self.out));
@@ -255,6 +258,18 @@ impl Session<'_> {
         }
         let body = ApplyBody { jobs: loaded.jobs.clone(), ..ApplyBody::default() };
         self.apply_loaded(&loaded, body, consent).await
+    }
+
+    async fn job_folders(&self) -> Done {
+        let page = self.client.folders().await?;
+        self.out.answer(&page.raw, || {
+            let mut rows = Rows::new(self.out, &["FOLDER", "JOBS"]);
+            for one in &page.items {
+                rows.add(vec![plain(&one.folder), plain(one.jobs)]);
+            }
+            rows.show("no folders: a job lies in one when its file says `folder: NAME`")
+        });
+        Ok(())
     }
 
     async fn job_versions(&self, name: &str) -> Done {

@@ -4,12 +4,12 @@ use reqwest::Response;
 use serde_json::Value;
 use wire::api::{
     AgentView, ApplyBody, AttemptView, AuditQuery, AuditVerifyQuery, AuditVerifyView, AuditView, ClusterView,
-    DeleteQuery, HardenView, HealthView, InstanceQuery, InstanceView, JobQuery, JobVersionView, JobView, JoinTokenBody,
-    JoinTokenView, LimitBody, LogQuery, NextQuery, OverviewView, Page, PlanView, PoolBody, PoolView, PreviewBody,
-    PreviewView, QuarantineView, ReadyView, ReplayBody, ReplayView, ResolveBody, ResourceBody, ResourceView,
-    SessionBody, SessionView, SetupBody, SetupView, StatsQuery, StatsView, TokenBody, TokenCreatedView, TokenView,
-    TriggerBody, UpcomingQuery, UpcomingView, VerifyQuery, VerifyView, VersionView, WeightBody, WhyView, XxlTokenBody,
-    XxlTokenCreatedView, XxlTokenView,
+    DeleteQuery, FolderView, HardenView, HealthView, InstanceQuery, InstanceView, JobQuery, JobVersionView, JobView,
+    JoinTokenBody, JoinTokenView, LimitBody, LogQuery, NextQuery, OverviewView, Page, PlanView, PoolBody, PoolView,
+    PreviewBody, PreviewView, QuarantineView, ReadyView, ReplayBody, ReplayView, ResolveBody, ResourceBody,
+    ResourceView, SessionBody, SessionView, SetupBody, SetupView, StatsQuery, StatsView, TokenBody, TokenCreatedView,
+    TokenView, TriggerBody, UpcomingQuery, UpcomingView, VerifyQuery, VerifyView, VersionView, WeightBody, WhyView,
+    XxlTokenBody, XxlTokenCreatedView, XxlTokenView,
 };
 use wire::api::{EffectiveView, RotatedView, SecretBody, SecretView, VariableBody, VariableQuery, VariableView};
 use wire::api::{SharingBody, TenantBody, TenantChangeBody, TenantDeleteQuery, TenantDeletionView, TenantView};
@@ -23,6 +23,10 @@ type Result<T> = std::result::Result<Answer<T>, Error>;
 impl Client {
     pub async fn jobs(&self, query: &JobQuery) -> Result<Page<JobView>> {
         self.call(routes::JOB_LIST, &[]).query(query).json().await
+    }
+
+    pub async fn folders(&self) -> Result<Page<FolderView>> {
+        self.call(routes::JOB_FOLDERS, &[]).json().await
     }
 
     pub async fn apply(&self, body: &ApplyBody) -> Result<PlanView> {

@@ -17,6 +17,15 @@ use crate::{OwnedVersion, StoreError, StoredVersion};
 
 pub trait Reads: Send + Sync {
     fn jobs(&self, filter: &JobFilter, by: Instant) -> Result<Vec<JobRecord>, StoreError>;
+    /// Folders that jobs of the tenant lie in, by name, with how many in each; only those in one of these places, none for
+    /// no bound.
+    fn folders(
+        &self,
+        tenant: TenantId,
+        within: Option<&[Place]>,
+        limit: usize,
+        by: Instant,
+    ) -> Result<Vec<(String, i64)>, StoreError>;
     fn job(&self, id: JobId, by: Instant) -> Result<Option<JobRecord>, StoreError>;
     /// Also one that was deleted, as long as its row is kept.
     fn job_past_or_present(&self, id: JobId, by: Instant) -> Result<Option<JobRecord>, StoreError>;

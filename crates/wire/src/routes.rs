@@ -44,6 +44,7 @@ macro_rules! routes {
 
 routes! {
     JOB_LIST         "job_list"         Get    "/jobs"                          Job.See       ["job list"];
+    JOB_FOLDERS      "job_folders"      Get    "/folders"                       Job.See       ["job folders"];
     JOB_APPLY        "job_apply"        Post   "/jobs/apply"                    Job.Edit      ["job apply", "examples"];
     JOB_SHOW         "job_show"         Get    "/jobs/{name}"                   Job.See       ["job show"];
     JOB_DELETE       "job_delete"       Delete "/jobs/{name}"                   Job.Edit      ["job delete"];

@@ -6,18 +6,14 @@ import { LateInput } from "../../parts/LateInput"
 import { To } from "../../parts/To"
 import { foldersOf, wayTo } from "./folders"
 
-/** As many jobs as the server gives at once: whoever has more folders than these have types. */
-const LOOKED_AT = 500
-
 export function FolderField({ folder, change }: { folder: string | undefined; change: (folder: string) => void }) {
   const { t } = useTranslation("designer")
   const id = useId()
   const [wanted, want] = useState(false)
-  const query = { limit: LOOKED_AT }
   const { data } = asked.useQuery(
     "get",
-    "/api/v1/jobs",
-    { params: { query } },
+    "/api/v1/folders",
+    undefined,
     { enabled: wanted, staleTime: 60_000, refetchOnWindowFocus: false },
   )
   return (
@@ -25,7 +21,7 @@ export function FolderField({ folder, change }: { folder: string | undefined; ch
       {t("jobs.folder")}
       <LateInput value={folder ?? ""} list={id} change={change} onFocus={() => want(true)} />
       <datalist id={id}>
-        {foldersOf(data?.items.map((job) => job.folder) ?? []).map((one) => (
+        {foldersOf(data?.items.map((one) => one.folder) ?? []).map((one) => (
           <option key={one} value={one} />
         ))}
       </datalist>

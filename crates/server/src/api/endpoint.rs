@@ -91,6 +91,7 @@ macro_rules! endpoints {
 const JOB_FAULTS: &[Code] = &[Code::BadJobs, Code::NameTaken, Code::EngineFailed, Code::TooLarge];
 
 endpoints! {
+    JobFolders JOB_FOLDERS { => |s| s.says("Folders that jobs lie in, by name; the first thousand").page::<FolderView>() }
     JobList JOB_LIST { => |s| s.says("Jobs, by name").query::<JobQuery>().page::<JobView>().may(&[Code::BadCursor]) }
     JobApply JOB_APPLY { BODY_MAX = 16 << 20; PATIENCE = 300; => |s| s
         .says("Create, change and delete jobs so that they are as sent; with `dry_run`, only say what would be done")

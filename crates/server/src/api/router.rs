@@ -102,6 +102,7 @@ fn jobs(mounts: Mounts) -> Mounts {
     use doors::jobs as door;
     mounts
         .at(JobList, door::list)
+        .at(JobFolders, door::folders)
         .at(JobApply, door::apply)
         .at(JobShow, door::show)
         .at(JobDelete, door::delete)

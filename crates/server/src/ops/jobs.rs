@@ -7,7 +7,7 @@ use engine::{Command, Compiled, Reply};
 use model::{Actor, Instance, JobId, JobMode, JobRecord, Timestamp, When};
 use store::read::{InstanceFilter, JobFilter};
 use store::{Reads, StoreError};
-use wire::api::{Cursor, JobQuery, JobVersionView, JobView, LastView, Page};
+use wire::api::{Cursor, FolderView, JobQuery, JobVersionView, JobView, LastView, Page};
 use wire::{Code, JobBody, Problem};
 
 use super::sight::asked_place;
@@ -16,6 +16,8 @@ use crate::audit::{self, Facts};
 
 /// How many of its last instances a job is shown with.
 const RECENT: usize = 10;
+/// Whoever has more finds them by typing.
+const FOLDERS_MAX: usize = 1_000;
 
 impl Desk {
     pub(crate) async fn job(&self, sight: &Sight, name: &str) -> Done<JobRecord> {
@@ -59,6 +61,12 @@ impl Desk {
         });
         let views: Vec<JobView> = views.await?;
         Ok(Page::cut(views, limit, |last| Cursor::Job(last.name.clone())))
+    }
+
+    pub(crate) async fn job_folders(&self, sight: &Sight) -> Done<Page<FolderView>> {
+        let (tenant, within) = (sight.tenant, sight.within());
+        let folders = self.read(move |reads, by| reads.folders(tenant, within.as_deref(), FOLDERS_MAX, by)).await?;
+        Ok(Page::whole(folders.into_iter().map(|(folder, jobs)| FolderView { folder, jobs }).collect()))
     }
 
     pub(crate) async fn show_job(&self, sight: &Sight, name: &str) -> Done<JobView> {

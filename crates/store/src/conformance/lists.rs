@@ -209,6 +209,12 @@ pub fn lists_have_what_lies_in_the_places_they_are_bound_to(bed: &impl Bed) {
         let listed: Vec<JobId> = w.reads.jobs(&filter, soon()).unwrap().iter().map(|job| job.id).collect();
         let expected: Vec<JobId> = jobs.iter().map(|job| job.id).filter(covered).collect();
         assert_eq!(listed, expected, "jobs in {within:?}");
+        let mut folders: std::collections::BTreeMap<String, i64> = Default::default();
+        for job in jobs.iter().filter(|job| covered(&job.id) && !job.folder.is_empty()) {
+            *folders.entry(job.folder.clone()).or_default() += 1;
+        }
+        let told = w.reads.folders(jobs[0].tenant, Some(&within), 9, soon()).unwrap();
+        assert_eq!(told, folders.into_iter().collect::<Vec<_>>(), "folders in {within:?}");
         for states in [vec![], vec![State::Failed], vec![State::Scheduled]] {
             let everything = InstanceFilter { states: states.clone(), ..Default::default() };
             let mut all = pages(&w, &everything, 100);

@@ -1,5 +1,6 @@
 //! The reads, as plain scans: the simulation asks seldom.
 
+use std::collections::BTreeMap;
 use std::ops::Range;
 use std::time::Instant;
 
@@ -35,6 +36,25 @@ impl Reads for MemoryStore {
             let mut jobs: Vec<_> = living.filter(|job| wants_job(filter, job)).collect();
             jobs.sort_by(|a, b| (&a.name, a.id).cmp(&(&b.name, b.id)));
             jobs.into_iter().take(filter.limit).cloned().collect()
+        })
+    }
+
+    fn folders(
+        &self,
+        tenant: TenantId,
+        within: Option<&[Place]>,
+        limit: usize,
+        _by: Instant,
+    ) -> Result<Vec<(String, i64)>, StoreError> {
+        let within = within.map(<[Place]>::to_vec);
+        let filter = JobFilter { tenant: Some(tenant), within, ..JobFilter::default() };
+        self.read(|state| {
+            let living = state.jobs.values().filter(|kept| kept.removed_at.is_none()).map(|kept| &kept.record);
+            let mut folders = BTreeMap::new();
+            for job in living.filter(|job| !job.folder.is_empty() && wants_job(&filter, job)) {
+                *folders.entry(job.folder.clone()).or_insert(0) += 1;
+            }
+            folders.into_iter().take(limit).collect()
         })
     }
 

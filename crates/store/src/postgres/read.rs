@@ -4,6 +4,7 @@ use std::ops::Range;
 use std::time::Instant;
 
 use engine::change::Gap;
+use model::rights::Place;
 use model::{
     AgentId, AgentRecord, AttemptId, ContentId, Ending, Instance, InstanceId, JobId, JobRecord, PoolRecord,
     ResourceName, ShardId, State, TenantId, TenantRecord, Timestamp, VersionId,
@@ -41,6 +42,18 @@ impl Reads for PgReads {
             let values: Values = &[&name, &id, &tenant, &folder, &part, &mode, &limit, &within];
             readable(conn, sql::LIST_JOBS, values, row::job).await
         })
+    }
+
+    fn folders(
+        &self,
+        tenant: TenantId,
+        within: Option<&[Place]>,
+        limit: usize,
+        by: Instant,
+    ) -> Result<Vec<(String, i64)>, StoreError> {
+        let (within, limit) = (within.map(json::places), limit as i64);
+        let read = |row: &Row| (row.get(0), row.get(1));
+        self.with(by, async |conn: &Conn| all(conn, sql::LIST_FOLDERS, &[&tenant.0, &within, &limit], read).await)
     }
 
     fn job(&self, id: JobId, by: Instant) -> Result<Option<JobRecord>, StoreError> {

@@ -38,6 +38,7 @@ statements! {
     LEAVE = "leave",
     LEDGER = "ledger",
     LEND = "lend",
+    LIST_FOLDERS = "list_folders",
     LIST_JOBS = "list_jobs",
     LIST_LONG_OPEN = "list_long_open",
     LIST_OF_BLOCKS = "list_of_blocks",

@@ -4,6 +4,7 @@ use std::ops::Range;
 use std::time::Instant;
 
 use engine::change::Gap;
+use model::rights::Place;
 use model::{
     AgentId, AgentRecord, AttemptId, ContentId, Ending, Instance, InstanceId, JobId, JobRecord, PoolRecord,
     ResourceName, ShardId, State, TenantId, TenantRecord, Timestamp, VersionId,
@@ -35,6 +36,17 @@ impl Reads for SqliteReads {
             let values = params![name, id, tenant, folder, part, mode, filter.limit as i64, within];
             readable(conn, sql::body(sql::LIST_JOBS), values, row::job)
         })
+    }
+
+    fn folders(
+        &self,
+        tenant: TenantId,
+        within: Option<&[Place]>,
+        limit: usize,
+        by: Instant,
+    ) -> Result<Vec<(String, i64)>, StoreError> {
+        let values = params![tenant.0, within.map(json::places), limit as i64];
+        self.with(by, |conn| all(conn, sql::body(sql::LIST_FOLDERS), values, |row| Ok((row.get(0)?, row.get(1)?))))
     }
 
     fn job(&self, id: JobId, by: Instant) -> Result<Option<JobRecord>, StoreError> {

@@ -19,6 +19,7 @@ statements! {
     HORIZON = "horizon",
     LAST_ATTEMPT = "last_attempt",
     LEDGER = "ledger",
+    LIST_FOLDERS = "list_folders",
     LIST_JOBS = "list_jobs",
     LIST_LONG_OPEN = "list_long_open",
     LIST_OF_BLOCK = "list_of_block",

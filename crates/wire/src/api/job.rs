@@ -48,6 +48,15 @@ pub struct JobView {
     pub body: Option<JobBody>,
 }
 
+/// A folder that jobs lie in.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct FolderView {
+    #[schema(example = "billing/nightly")]
+    pub folder: String,
+    /// How many, those of folders below it not counted.
+    pub jobs: i64,
+}
+
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct LastView {
     pub instance: i64,

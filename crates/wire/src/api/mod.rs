@@ -37,8 +37,8 @@ pub use instance::{
     ResolveWord, StateWord, StoppingView, UncertainView, UsageView,
 };
 pub use job::{
-    DeleteQuery, FireView, JobQuery, JobVersionView, JobView, LastView, NextQuery, PreviewBody, PreviewView,
-    TriggerBody,
+    DeleteQuery, FireView, FolderView, JobQuery, JobVersionView, JobView, LastView, NextQuery, PreviewBody,
+    PreviewView, TriggerBody,
 };
 pub use overview::{FailingView, OverviewView, StartDelayView, UpcomingJobView, UpcomingQuery, UpcomingView};
 pub use page::{Cursor, Page};

@@ -7,8 +7,8 @@ use axum::response::IntoResponse;
 use model::JobMode;
 use model::rights::{Action, Kind};
 use wire::api::{
-    ApplyBody, DeleteQuery, InstanceView, JobQuery, JobVersionView, JobView, NextQuery, Page, PlanView, PreviewBody,
-    PreviewView, TriggerBody, WhyView,
+    ApplyBody, DeleteQuery, FolderView, InstanceView, JobQuery, JobVersionView, JobView, NextQuery, Page, PlanView,
+    PreviewBody, PreviewView, TriggerBody, WhyView,
 };
 
 use super::super::endpoint::*;
@@ -25,6 +25,10 @@ pub(crate) async fn list(
     Query(query): Query<JobQuery>,
 ) -> Answer<Page<JobView>> {
     Ok(Json(desk.list_jobs(who.sight(), query).await?))
+}
+
+pub(crate) async fn folders(who: Caller<JobFolders>, State(desk): State<Desk>) -> Answer<Page<FolderView>> {
+    Ok(Json(desk.job_folders(who.sight()).await?))
 }
 
 pub(crate) async fn apply(
