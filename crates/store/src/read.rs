@@ -30,6 +30,8 @@ pub trait Reads: Send + Sync {
     /// Also one that was deleted, as long as its row is kept.
     fn job_past_or_present(&self, id: JobId, by: Instant) -> Result<Option<JobRecord>, StoreError>;
     fn job_named(&self, tenant: TenantId, name: &str, by: Instant) -> Result<Option<JobRecord>, StoreError>;
+    /// Those of these that there are, in no order.
+    fn jobs_named(&self, tenant: TenantId, names: &[&str], by: Instant) -> Result<Vec<JobRecord>, StoreError>;
     /// The job that last had this name, if it is gone and its history is not.
     fn job_once_named(&self, tenant: TenantId, name: &str, by: Instant) -> Result<Option<JobId>, StoreError>;
     /// Newest first.

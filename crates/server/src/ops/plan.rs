@@ -52,7 +52,11 @@ pub(super) fn make(
     if !faults.iter().any(unreadable) {
         faults.extend(chain::faults(reads, tenant, &bodies, by)?);
     }
-    faults.extend(past_faults(reads, tenant, &bodies, now, by)?);
+    // At once: they may be thousands, and the store far away or busy.
+    let names: Vec<&str> = bodies.iter().map(|body| body.job.as_str()).collect();
+    let there = reads.jobs_named(tenant, &names, by)?;
+    let there: BTreeMap<String, JobRecord> = there.into_iter().map(|job| (job.name.clone(), job)).collect();
+    faults.extend(past_faults(reads, &there, &bodies, now, by)?);
     faults.extend(resource_faults(reads, tenant, &bodies, by)?);
     faults.extend(secrets::faults(reads, hand, &bodies, by)?);
     if !faults.is_empty() {
@@ -62,7 +66,8 @@ pub(super) fn make(
         Some(folder) => others(reads, &hand.edits, &bodies, folder, by)?,
         None => Vec::new(),
     };
-    let wishes: Result<Vec<Wish>, StoreError> = bodies.into_iter().map(|body| wish(reads, tenant, body, by)).collect();
+    let wish_for = |body: JobBody| wish(reads, there.get(&body.job).cloned(), body, by);
+    let wishes: Result<Vec<Wish>, StoreError> = bodies.into_iter().map(wish_for).collect();
     Ok(Ok(Plan { wishes: wishes?, deletions }))
 }
 
@@ -107,7 +112,7 @@ pub(super) fn trigger_fault_of(body: &JobBody) -> Option<Fault> {
 /// A single time that has passed would never fire. A file that named it in time may be applied again at any time.
 fn past_faults(
     reads: &dyn Reads,
-    tenant: TenantId,
+    there: &BTreeMap<String, JobRecord>,
     bodies: &[JobBody],
     now: Timestamp,
     by: Instant,
@@ -115,8 +120,8 @@ fn past_faults(
     let mut faults = Vec::new();
     for (n, body) in bodies.iter().enumerate() {
         let Some(at) = once(body).filter(|at| *at <= now) else { continue };
-        let kept = match reads.job_named(tenant, &body.job, by)? {
-            Some(record) => once(&jobs::body(reads, &record, by)?),
+        let kept = match there.get(&body.job) {
+            Some(record) => once(&jobs::body(reads, record, by)?),
             None => None,
         };
         if kept != Some(at) {
@@ -135,14 +140,14 @@ fn once(body: &JobBody) -> Option<Timestamp> {
     }
 }
 
-fn wish(reads: &dyn Reads, tenant: TenantId, body: JobBody, by: Instant) -> Result<Wish, StoreError> {
-    let Some(record) = reads.job_named(tenant, &body.job, by)? else {
+fn wish(reads: &dyn Reads, there: Option<JobRecord>, body: JobBody, by: Instant) -> Result<Wish, StoreError> {
+    let Some(record) = there else {
         let item = PlanItem::create(&body);
         return Ok(Wish { body, now: None, item });
     };
     let old = jobs::body(reads, &record, by)?;
     let mut item = PlanItem::change(&old, &body);
-    if item.action == Action::Same && leads_elsewhere(reads, tenant, &record, &body, by)? {
+    if item.action == Action::Same && leads_elsewhere(reads, &record, &body, by)? {
         let leaders = serde_json::to_value(&body.after).ok();
         item.action = Action::Change;
         item.fields = vec![FieldDiff { path: "after".into(), old: leaders.clone(), new: leaders }];
@@ -151,16 +156,10 @@ fn wish(reads: &dyn Reads, tenant: TenantId, body: JobBody, by: Instant) -> Resu
 }
 
 /// A job it follows was deleted and made anew: the same name, another job.
-fn leads_elsewhere(
-    reads: &dyn Reads,
-    tenant: TenantId,
-    record: &JobRecord,
-    body: &JobBody,
-    by: Instant,
-) -> Result<bool, StoreError> {
+fn leads_elsewhere(reads: &dyn Reads, record: &JobRecord, body: &JobBody, by: Instant) -> Result<bool, StoreError> {
     let mut wanted = BTreeSet::new();
     for name in body.follows() {
-        wanted.extend(reads.job_named(tenant, name, by)?.map(|leader| leader.id));
+        wanted.extend(reads.job_named(record.tenant, name, by)?.map(|leader| leader.id));
     }
     let kept: Arc<Compiled> = jobs::compiled(reads, record.rule, by)?;
     Ok(wanted != kept.rule.trigger.follows.iter().map(|follow| follow.job).collect())

@@ -68,6 +68,22 @@ pub fn a_version_says_one_thing(bed: &impl Bed) {
     assert_eq!(w.reads.version(other.version, soon()).unwrap(), None);
 }
 
+pub fn several_jobs_are_read_by_their_names(bed: &impl Bed) {
+    let mut w = World::new(bed);
+    let (first, gone, other) = (w.job("a"), w.job("it's \"b\""), w.job("每日"));
+    w.commit([Change::JobRemoved { job: gone.id, tenant: gone.tenant, at: at(50), by: ann() }]);
+    let named = |names: &[&str]| {
+        let mut ids: Vec<_> =
+            w.reads.jobs_named(first.tenant, names, soon()).unwrap().iter().map(|job| job.id).collect();
+        ids.sort();
+        ids
+    };
+    assert_eq!(named(&["每日", "a", "it's \"b\"", "nobody"]), [first.id, other.id]);
+    assert_eq!(named(&["A"]), [], "names are told apart by case");
+    assert_eq!(named(&[]), []);
+    assert_eq!(w.reads.jobs_named(model::TenantId(9), &["a"], soon()).unwrap(), [], "each tenant has its own");
+}
+
 pub fn versions_are_read_with_whose_they_are(bed: &impl Bed) {
     let mut w = World::new(bed);
     let (first, gone) = (w.job("a"), w.job("b"));

@@ -70,6 +70,7 @@ macro_rules! conformance {
             a_job_is_what_it_was_when,
             a_version_says_one_thing,
             versions_are_read_with_whose_they_are,
+            several_jobs_are_read_by_their_names,
             a_removed_job_leaves_its_history,
             two_living_jobs_never_share_a_name,
             a_held_job_is_held_until_somebody_looked,

@@ -73,6 +73,10 @@ impl Reads for MemoryStore {
         })
     }
 
+    fn jobs_named(&self, tenant: TenantId, names: &[&str], by: Instant) -> Result<Vec<JobRecord>, StoreError> {
+        names.iter().filter_map(|name| self.job_named(tenant, name, by).transpose()).collect()
+    }
+
     fn job_once_named(&self, tenant: TenantId, name: &str, _by: Instant) -> Result<Option<JobId>, StoreError> {
         self.read(|state| {
             let living = |job| state.intervals.values().any(|other| other.job == job && other.until.is_none());

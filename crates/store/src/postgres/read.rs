@@ -71,6 +71,17 @@ impl Reads for PgReads {
         })
     }
 
+    fn jobs_named(&self, tenant: TenantId, names: &[&str], by: Instant) -> Result<Vec<JobRecord>, StoreError> {
+        let columns = row::JOB_COLUMNS;
+        let text =
+            format!("select {columns} from job where tenant = $1 and removed_at is null and name = any($2::text[])");
+        let names: Vec<_> = names.iter().map(|name| text_of(name)).collect();
+        self.with(by, async |conn: &Conn| {
+            let rows = conn.query(&text, &[&tenant.0, &names]).await?;
+            rows.iter().map(row::job).collect::<Result<_, _>>().map_err(damaged)
+        })
+    }
+
     fn job_once_named(&self, tenant: TenantId, name: &str, by: Instant) -> Result<Option<JobId>, StoreError> {
         let text = "select id from job where tenant = $1 and name = $2 and removed_at is not null
                     order by removed_at desc, id desc limit 1";

@@ -63,6 +63,23 @@ impl Reads for SqliteReads {
         })
     }
 
+    fn jobs_named(&self, tenant: TenantId, names: &[&str], by: Instant) -> Result<Vec<JobRecord>, StoreError> {
+        let columns = row::JOB_COLUMNS;
+        let text = format!(
+            "select {columns} from job
+             where tenant = ?1 and removed_at is null and name in (select value from json_each(?2))"
+        );
+        let names = serde_json::to_string(names).expect("texts are JSON");
+        self.with(by, |conn| {
+            let mut select = conn.prepare_cached(&text)?;
+            let (mut rows, mut found) = (select.query(params![tenant.0, names])?, Vec::new());
+            while let Some(row) = rows.next()? {
+                found.push(row::job(row).map_err(|bad| StoreError::Corrupt(bad.what))?);
+            }
+            Ok(found)
+        })
+    }
+
     fn job_once_named(&self, tenant: TenantId, name: &str, by: Instant) -> Result<Option<JobId>, StoreError> {
         let text = "select id from job where tenant = ?1 and name = ?2 and removed_at is not null
                     order by removed_at desc, id desc limit 1";
