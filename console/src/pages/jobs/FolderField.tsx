@@ -10,12 +10,11 @@ export function FolderField({ folder, change }: { folder: string | undefined; ch
   const { t } = useTranslation("designer")
   const id = useId()
   const [wanted, want] = useState(false)
-  const { data } = asked.useQuery(
-    "get",
-    "/api/v1/folders",
-    undefined,
-    { enabled: wanted, staleTime: 60_000, refetchOnWindowFocus: false },
-  )
+  const { data } = asked.useQuery("get", "/api/v1/folders", undefined, {
+    enabled: wanted,
+    staleTime: 60_000,
+    refetchOnWindowFocus: false,
+  })
   return (
     <label>
       {t("jobs.folder")}
