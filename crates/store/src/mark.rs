@@ -13,6 +13,16 @@ const BEHIND: Span = Span::MINUTE;
 pub(crate) struct Marks(VecDeque<(Timestamp, i64)>);
 
 impl Marks {
+    /// What was planned before this was made long enough ago.
+    pub(crate) fn long_ago(now: Timestamp) -> Timestamp {
+        now - BEHIND
+    }
+
+    /// For an owner that has not followed the ids itself: where those begin that were not made long ago.
+    pub(crate) fn known(now: Timestamp, recent: i64) -> Marks {
+        Marks(VecDeque::from([(Marks::long_ago(now), recent)]))
+    }
+
     /// Notes where the ids are now, and says where they were long enough ago.
     pub(crate) fn follow(&mut self, now: Timestamp, next_id: i64) -> Option<i64> {
         let marks = &mut self.0;

@@ -314,6 +314,26 @@ fn shards_are_written_side_by_side() {
     assert_eq!(all.len() as i64, 4 * EACH);
 }
 
+/// A shard whose owner changes every few seconds is loaded as fast after an hour as at first: each owner goes on where the
+/// one before had come to.
+#[test]
+fn what_a_take_over_reads_does_not_grow_with_the_history() {
+    let database = Database::fresh();
+    let mut owner = Owner::new(open(&database));
+    for _ in 0..3 {
+        // More than a block of ids, a second for each; the owner is gone before anything is a minute old for it.
+        for _ in 0..4_200 {
+            owner.step().unwrap();
+        }
+        let now = row(owner.batch).planned;
+        owner = Owner::new(open(&database));
+        while owner.store.tidy(ShardId(0), now).unwrap() {}
+    }
+    let (newest, mark) = (owner.batch, &database.texts("select low_water::text from duly.shard")[0]);
+    assert!(mark.parse::<i64>().unwrap() > newest - 4_200, "{mark} of {newest}");
+    assert_eq!(owner.open(), [newest]);
+}
+
 /// As memory decides them: one row more than once, a planned time freed and used again.
 #[test]
 fn changes_of_one_batch_happen_in_their_order() {

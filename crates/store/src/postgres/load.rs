@@ -33,7 +33,7 @@ async fn read_into(conn: &Conn, shard: ShardId, stored: &mut Stored) -> Result<(
     }
     let low = low_water(conn, shard).await?;
     for day in open_days(conn, shard, low).await? {
-        instances(conn.query(&on_day(sql::OPEN_SINCE, day), &[&shard.0, &low]).await?, stored);
+        instances(conn.query(&on_day(sql::OPEN_SINCE, day), &[&shard.0, &low, &day]).await?, stored);
     }
     for (day, ids) in open_long(conn, shard, low).await? {
         instances(conn.query(&on_day(sql::OPEN_OF, day), &[&ids]).await?, stored);

@@ -98,7 +98,7 @@ async fn is_open(conn: &Conn, day: i64) -> Result<bool, Fault> {
         let (shard, low) = (ShardId(shard.get(0)), shard.get::<_, i64>(1));
         let recent = "select 1 from block where day = $1 and shard = $2 and no >= $3 limit 1";
         let recent = conn.first(recent, &[&day, &shard.0, &block_of(low)]).await?.is_some();
-        if recent && !conn.query(&on_day(sql::OPEN_SINCE, day), &[&shard.0, &low]).await?.is_empty() {
+        if recent && !conn.query(&on_day(sql::OPEN_SINCE, day), &[&shard.0, &low, &day]).await?.is_empty() {
             return Ok(true);
         }
     }

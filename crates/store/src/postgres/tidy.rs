@@ -2,6 +2,7 @@
 //! transaction. Loading then looks at recent ids and that list, and at nothing else. Also makes the days that are next.
 
 use model::{ShardId, Span, Term, Timestamp};
+use tokio_postgres::types::ToSql;
 
 use super::conn::Conn;
 use super::day::on_day;
@@ -9,11 +10,14 @@ use super::error::Fault;
 use super::{PATIENCE, PgStore, load, sql};
 use crate::StoreError;
 use crate::block::{BLOCK_BITS, block_of};
+use crate::mark::Marks;
 
 /// Ids passed in one step; a few milliseconds of reading.
 const STEP: i64 = 8_192;
 /// The next day's table is there before its first instance.
 const AHEAD: Span = Span::DAY;
+/// The first block of ids that may hold something new.
+const RECENT: &str = "select no from block where shard = $1 and no >= $2 and planned_until >= $3 order by no limit 1";
 
 impl PgStore {
     pub(super) fn raise_mark(&mut self, shard: ShardId, now: Timestamp) -> Result<bool, StoreError> {
@@ -26,8 +30,16 @@ impl PgStore {
         let text = "select term, batch, horizon, next_id from shard where id = $1";
         let found = self.lane.again(PATIENCE, async |conn: &Conn| conn.first(text, &[&shard.0]).await)?;
         let next_id = found.map_or(0, |row| load::read_standing(&row).next_id);
-        let Some(goal) = self.marks.entry(shard).or_default().follow(now, next_id) else { return Ok(false) };
         let low = self.low_water.get(&shard).copied().unwrap_or(0);
+        if !self.marks.contains_key(&shard) {
+            // A shard that often moves would begin anew with every owner, and its mark would never rise.
+            let old = Marks::long_ago(now).0;
+            let values: [&(dyn ToSql + Sync); 3] = [&shard.0, &block_of(low), &old];
+            let found = self.lane.again(PATIENCE, async |conn: &Conn| conn.first(RECENT, &values).await)?;
+            let recent = found.map_or(next_id, |row| row.get::<_, i64>(0) << BLOCK_BITS);
+            self.marks.insert(shard, Marks::known(now, recent.min(next_id)));
+        }
+        let Some(goal) = self.marks.entry(shard).or_default().follow(now, next_id) else { return Ok(false) };
         let Some(term) = self.terms.get(&shard).copied().filter(|_| goal > low) else { return Ok(false) };
         let mark = self.lane.again(PATIENCE, async |conn: &Conn| {
             conn.batch("begin").await?;
@@ -65,7 +77,7 @@ async fn raise(conn: &Conn, shard: ShardId, term: Term, goal: i64) -> Result<Opt
             let days = "select distinct day from block where shard = $1 and no between $2 and $3";
             for day in conn.query(days, &[&shard.0, &block_of(next), &block_of(mark)]).await? {
                 let day: i64 = day.get(0);
-                conn.execute(&on_day(sql::LIST_LONG_OPEN, day), &[&shard.0, &low, &mark, &day]).await?;
+                conn.execute(&on_day(sql::LIST_LONG_OPEN, day), &[&shard.0, &next, &mark, &day]).await?;
             }
             mark
         }
