@@ -23,6 +23,9 @@ WHOLE = ["agents", "pools", "variables", "secrets", "people", "groups", "roles",
 TABS = {"/ui/secrets": "/ui/variables", "/ui/groups": "/ui/people", "/ui/roles": "/ui/grants", "/ui/xxl-tokens": "/ui/agents"}
 # A page without rows, from which all others are opened.
 QUIET = "/ui/settings"
+# The same pages with other rows, or pages like them.
+USED = ["/ui/instances?cause=planned", "/ui/dead-letters?job=nothing", "/ui/jobs?mode=enabled", "/ui/audit?outcome=done",
+        "/ui/resources", "/ui/servers"]
 WARM_UP_S, EVERY_S = 10, 10
 # Faster than any pause a field waits for, and slower than all of them, so that each letter is asked for.
 SPEEDS_MS = [60, 360]
@@ -124,50 +127,61 @@ def paged(name: str, path: str, asked: str, query: dict) -> tuple:
 def lists(browser, told):
     console, outside = Console(browser, told), Outside(told)
     every = all_lists(told.job)
-    for list_ in every:
+    for turn in range(told.rounds + 1):
+        in_use(console)
+        measured = [one_list(console, outside, list_, turn) for list_ in every]
+        for list_ in measured:
+            console.page.goto(console.url + list_.pop("at"))
+            list_["address"] = console.run("() => bench.opened")
         # What is read for the first time, and files the browser does not have yet, are nobody's fault.
-        one_list(console, outside, list_, 0)
-    for turn in range(told.rounds):
-        tell([one_list(console, outside, list_, turn) for list_ in every])
-        say(f"lists, round {turn + 1} of {told.rounds}")
+        if turn > 0:
+            tell(measured)
+            say(f"lists, round {turn} of {told.rounds}")
+
+
+def in_use(console: Console):
+    """A console in which somebody works: its code has run, and none of the lists has been asked for yet."""
+    console.open(QUIET)
+    for _ in range(2):
+        for address in USED:
+            console.run("([address]) => bench.enter(address)", address)
+            console.settle()
+            leave(console)
+
+
+def leave(console: Console):
+    console.run("([address]) => bench.enter(address)", QUIET)
+    console.page.locator("main tbody tr").first.wait_for(state="detached")
+    console.settle()
 
 
 def one_list(console: Console, outside: Outside, list_: tuple, turn: int) -> dict:
     name, address, call = list_
-    page = console.page
-    console.open(QUIET)
     # A mouse that comes to a link loads the page's code before it is clicked.
-    page.locator(f'nav.menu a[href="{menu(address)}"]').hover()
-    page.wait_for_timeout(250)
+    console.page.locator(f'nav.menu a[href="{menu(address)}"]').hover()
+    console.page.wait_for_timeout(250)
     count = len(console.run("async ([call]) => (await bench.call(call))[1]", call)["items"])
     assert count > 0, f"{name} is empty"
 
-    def floors(columns: int) -> dict:
+    def floors() -> dict:
         alone = console.run("async ([call]) => (await bench.call(call))[0]", call)
-        plain = console.run("([call, columns]) => bench.plainly(call, columns)", call, columns)
+        plain = console.run("([call, markup]) => bench.plainly(call, markup)", call, LOOKS.get(name, ""))
         return {"call": alone, "plain": plain}
 
     def ours() -> dict:
-        return console.run("([address, count]) => bench.go(address, count)", address, count)
+        took = console.run("([address, count]) => bench.go(address, count)", address, count)
+        LOOKS[name] = console.run("() => bench.looks()")
+        leave(console)
+        return took
 
     # Whoever comes second finds everything warm: in turn.
-    if turn % 2 == 0:
-        measured = {**floors(COLUMNS.get(name, 8)), **ours()}
-    else:
-        measured = ours()
-        console.run("() => history.pushState({}, '', '%s')" % QUIET)
-        page.locator("main tbody tr").first.wait_for(state="detached")
-        console.settle()
-        measured |= floors(COLUMNS.get(name, 8))
-    page.goto(console.url + address)
-    measured["address"] = console.run("() => bench.opened")
-    COLUMNS[name] = page.locator("main tbody tr").first.locator("td").count()
+    measured = {**floors(), **ours()} if turn % 2 == 0 else {**ours(), **floors()}
     measured["outside"] = statistics.median(outside.call(call) for _ in range(3))
-    return {"list": name, "rows": count, **measured}
+    return {"list": name, "rows": count, "at": address, **measured}
 
 
-# How many cells a row of each list has, once that is known.
-COLUMNS: dict[str, int] = {}
+# The markup of each list, once that is known.
+LOOKS: dict[str, str] = {}
 
 
 def menu(address: str) -> str:

@@ -13,6 +13,8 @@ export const router = createRouter({
   defaultPreload: "intent",
   // Queries decide by themselves what is fresh.
   defaultPreloadStaleTime: 0,
+  // What a page waits for it also waits for when its code was loaded before.
+  defaultStaleReloadMode: "blocking",
   defaultPendingComponent: Loading,
   defaultPendingMs: 150,
   scrollRestoration: true,

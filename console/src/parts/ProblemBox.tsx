@@ -1,13 +1,13 @@
 // A problem: code, cause as the server told it, what to do, and every single fault. Never swallows one.
 import { useCallback } from "react"
-import { useTranslation } from "react-i18next"
 import { asProblem, type Problem, UNREACHABLE, UNREADABLE } from "../api/problem"
 import { helpFor, useProblems } from "../words/problems"
+import { useWords } from "./words"
 import "./problem.css"
 
 /** Untitled where something around it has the title already. */
 export function ProblemBox({ error, again, untitled }: { error: unknown; again?: () => void; untitled?: boolean }) {
-  const { t } = useTranslation("parts")
+  const t = useWords("parts")
   const problem = asProblem(error)
   const { title, fix } = useProblemWords(problem)
   return (
@@ -33,7 +33,7 @@ export function ProblemBox({ error, again, untitled }: { error: unknown; again?:
 }
 
 function Faults({ faults }: { faults: NonNullable<Problem["errors"]> }) {
-  const { t } = useTranslation("parts")
+  const t = useWords("parts")
   const titleOf = useFaultTitle(true)
   const hintOf = useFaultHint(true)
   return (
@@ -60,7 +60,7 @@ export function ticked(text: string): React.ReactNode[] {
 
 /** What to call a problem, and what to do, in the chosen language; what it has no words for comes as the server says it. */
 export function useProblemWords(problem: Problem): { title: string; fix: string | null | undefined } {
-  const { t } = useTranslation("parts")
+  const t = useWords("parts")
   const problems = useProblems(problem.code.startsWith("E"))
   if (problem.code === UNREACHABLE) return { title: t("problem.unreachable"), fix: t("problem.unreachable_fix") }
   if (problem.code === UNREADABLE) return { title: t("problem.unreadable"), fix: t("problem.unreadable_fix") }
@@ -71,7 +71,7 @@ export function useProblemWords(problem: Problem): { title: string; fix: string 
 
 /** What a single fault is called where the server's own words are in another language; empty where they say it already. */
 export function useFaultTitle(wanted: boolean): (code: string) => string {
-  const { t } = useTranslation("parts")
+  const t = useWords("parts")
   const problems = useProblems(wanted)
   return useCallback(
     (code) => {

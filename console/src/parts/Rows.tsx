@@ -2,6 +2,7 @@
 // nothing of where rows come from.
 import { memo } from "react"
 import { InRow } from "./Moment"
+import { ROW_PX, useScreenful } from "./screenful"
 import "./rows.css"
 
 export type Column<Row> = {
@@ -24,9 +25,12 @@ export function Rows<Row>(props: {
   picked?: Picked<Row>
 }) {
   const { label, columns, rows, id, picked } = props
+  const count = useScreenful(rows.length)
+  // Whoever comes back is where they were: the page is as long as it will be.
+  const room = count < rows.length ? { minHeight: rows.length * ROW_PX } : undefined
   return (
     <InRow value={true}>
-      <div className="rows">
+      <div className="rows" style={room}>
         <table aria-label={label}>
           <thead>
             <tr>
@@ -39,7 +43,7 @@ export function Rows<Row>(props: {
             </tr>
           </thead>
           <tbody>
-            {rows.map((row) => (
+            {rows.slice(0, count).map((row) => (
               <tr key={id(row)} className={picked?.has(row) ? "rows-picked" : undefined}>
                 {picked && (
                   <td className="rows-pick">

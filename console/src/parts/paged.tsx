@@ -1,7 +1,7 @@
 // Pages of a list by keyset: the cursor is part of the address, as the filters are, so a page can be bookmarked and the
 // browser's own back button leads to the page before. One page is held, never all of them.
 import { Link, useNavigate, useSearch } from "@tanstack/react-router"
-import { useTranslation } from "react-i18next"
+import { useWords } from "./words"
 
 /** What every list has in its address, beside its own filters. */
 export type Paging = { cursor?: string }
@@ -28,7 +28,7 @@ export function tidy(search: Search): Search {
 }
 
 export function Pager(props: { shown: number; next: string | null | undefined; updating: boolean }) {
-  const { t } = useTranslation("parts")
+  const t = useWords("parts")
   const { cursor } = useSearch({ strict: false }) as Paging
   const to = (where: string | undefined) => (before: Search) => tidy({ ...before, cursor: where }) as never
   return (

@@ -1,12 +1,12 @@
 // Whoever leaves with something unsaved is asked first, whether they go to another page or shut the tab.
 import { useBlocker } from "@tanstack/react-router"
 import { useRef } from "react"
-import { useTranslation } from "react-i18next"
 import { talk } from "./talk"
+import { useWords } from "./words"
 
 /** Answers what to call when it is saved and the page goes elsewhere by itself. */
 export function useUnsaved(isUnsaved: boolean): () => void {
-  const { t } = useTranslation("parts")
+  const t = useWords("parts")
   const saved = useRef(false)
   const holds = () => isUnsaved && !saved.current
   useBlocker({

@@ -1,12 +1,15 @@
 // Addresses of Admin: the installation and who uses it.
 import { createRoute, lazyRouteComponent } from "@tanstack/react-router"
+import { asked } from "../api/client"
 import { auditRoute, entryRoute } from "./audit"
+import { first } from "./first"
 import { peopleRoutes } from "./people"
 import { rootRoute } from "./root"
 
 export const agentsRoute = createRoute({
   getParentRoute: () => rootRoute,
   path: "/agents",
+  ...first(() => asked.queryOptions("get", "/api/v1/agents")),
   component: lazyRouteComponent(() => import("../pages/agents/AgentsPage"), "AgentsPage"),
 })
 
@@ -20,18 +23,21 @@ export const agentRoute = createRoute({
 export const xxlTokensRoute = createRoute({
   getParentRoute: () => rootRoute,
   path: "/xxl-tokens",
+  ...first(() => asked.queryOptions("get", "/api/v1/xxl-tokens")),
   component: lazyRouteComponent(() => import("../pages/agents/XxlTokensPage"), "XxlTokensPage"),
 })
 
 export const poolsRoute = createRoute({
   getParentRoute: () => rootRoute,
   path: "/pools",
+  ...first(() => asked.queryOptions("get", "/api/v1/pools")),
   component: lazyRouteComponent(() => import("../pages/pools/PoolsPage"), "PoolsPage"),
 })
 
 export const resourcesRoute = createRoute({
   getParentRoute: () => rootRoute,
   path: "/resources",
+  ...first(() => asked.queryOptions("get", "/api/v1/resources")),
   component: lazyRouteComponent(() => import("../pages/pools/ResourcesPage"), "ResourcesPage"),
 })
 
@@ -50,18 +56,21 @@ export const aboutRoute = createRoute({
 export const variablesRoute = createRoute({
   getParentRoute: () => rootRoute,
   path: "/variables",
+  ...first(() => asked.queryOptions("get", "/api/v1/variables")),
   component: lazyRouteComponent(() => import("../pages/values/VariablesPage"), "VariablesPage"),
 })
 
 export const secretsRoute = createRoute({
   getParentRoute: () => rootRoute,
   path: "/secrets",
+  ...first(() => asked.queryOptions("get", "/api/v1/secrets")),
   component: lazyRouteComponent(() => import("../pages/values/SecretsPage"), "SecretsPage"),
 })
 
 export const tenantsRoute = createRoute({
   getParentRoute: () => rootRoute,
   path: "/tenants",
+  ...first(() => asked.queryOptions("get", "/api/v1/tenants")),
   component: lazyRouteComponent(() => import("../pages/tenants/TenantsPage"), "TenantsPage"),
 })
 

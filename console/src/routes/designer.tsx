@@ -1,11 +1,20 @@
 // Addresses of Designer: jobs and what they are made of.
 import { createRoute, lazyRouteComponent } from "@tanstack/react-router"
+import { asked } from "../api/client"
 import type { Paging } from "../parts/paged"
+import { first } from "./first"
 import { rootRoute } from "./root"
 import { oneOf, text, whole } from "./search"
 
 export const MODES = ["enabled", "paused", "disabled"] as const
 export type JobFilters = { name?: string; folder?: string; label?: string; mode?: (typeof MODES)[number] }
+
+/** One page of the list of jobs. */
+export function jobsAsked({ name, folder, label, mode, cursor }: JobFilters & Paging) {
+  return asked.queryOptions("get", "/api/v1/jobs", {
+    params: { query: { name, folder, label, mode, cursor, limit: 50 } },
+  })
+}
 
 /** The form, unless the file is asked for. */
 export type EditorSearch = { view?: "yaml" }
@@ -20,12 +29,16 @@ export const jobsRoute = createRoute({
     mode: oneOf(MODES, search.mode),
     cursor: text(search.cursor),
   }),
+  ...first(jobsAsked),
   component: lazyRouteComponent(() => import("../pages/jobs/JobsPage"), "JobsPage"),
 })
 
 export const jobRoute = createRoute({
   getParentRoute: () => rootRoute,
   path: "/jobs/$name",
+  ...first((_: object, { name }: { name: string }) =>
+    asked.queryOptions("get", "/api/v1/jobs/{name}", { params: { path: { name } } }),
+  ),
   component: lazyRouteComponent(() => import("../pages/job/JobPage"), "JobPage"),
 })
 

@@ -1,6 +1,9 @@
 // Addresses of Monitor: what happens and what happened.
 import { createRoute, lazyRouteComponent } from "@tanstack/react-router"
+import { asked } from "../api/client"
+import type { paths } from "../api/schema.gen"
 import type { Paging } from "../parts/paged"
+import { first } from "./first"
 import { rootRoute } from "./root"
 import { oneOf, text } from "./search"
 
@@ -18,6 +21,25 @@ export type InstanceFilters = {
   label?: string
 }
 export type DeadFilters = { job?: string }
+type InstanceQuery = NonNullable<paths["/api/v1/instances"]["get"]["parameters"]["query"]>
+
+/** As the API is asked for what stands in the address. */
+export function instanceQuery(filters: InstanceFilters): InstanceQuery {
+  const { state, job, from, to, parent, agent, cause, folder, label } = filters
+  return { state, job, from, to, parent: number(parent), agent: number(agent), cause, folder, label }
+}
+
+/** What is no number is for the server to refuse, which says so. */
+function number(text: string | undefined): number | undefined {
+  return text ? Number(text) : undefined
+}
+
+export const deadQuery = ({ job }: DeadFilters): InstanceQuery => ({ state: "dead", job })
+
+/** One page of a list of instances. */
+export const instancesAsked = (query: InstanceQuery, cursor?: string) =>
+  asked.queryOptions("get", "/api/v1/instances", { params: { query: { ...query, cursor, limit: 50 } } })
+
 export type InstanceSearch = { attempt?: number }
 
 export const homeRoute = createRoute({
@@ -41,6 +63,7 @@ export const instancesRoute = createRoute({
     label: text(search.label),
     cursor: text(search.cursor),
   }),
+  ...first((search: InstanceFilters & Paging) => instancesAsked(instanceQuery(search), search.cursor)),
   component: lazyRouteComponent(() => import("../pages/instances/InstancesPage"), "InstancesPage"),
 })
 
@@ -52,6 +75,9 @@ export const instanceRoute = createRoute({
     const attempt = Number(search.attempt)
     return { attempt: Number.isSafeInteger(attempt) && attempt > 0 ? attempt : undefined }
   },
+  ...first((_: InstanceSearch, { id }: { id: number }) =>
+    asked.queryOptions("get", "/api/v1/instances/{id}", { params: { path: { id } } }),
+  ),
   component: lazyRouteComponent(() => import("../pages/instance/InstancePage"), "InstancePage"),
 })
 
@@ -62,6 +88,7 @@ export const deadRoute = createRoute({
     job: text(search.job),
     cursor: text(search.cursor),
   }),
+  ...first((search: DeadFilters & Paging) => instancesAsked(deadQuery(search), search.cursor)),
   component: lazyRouteComponent(() => import("../pages/instances/DeadPage"), "DeadPage"),
 })
 

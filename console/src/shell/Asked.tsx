@@ -1,13 +1,13 @@
 // A question before something that cannot be undone. The browser's own dialog: it keeps the focus inside, and Escape is a no.
 import { useEffect, useId, useRef } from "react"
-import { useTranslation } from "react-i18next"
 import { Press } from "../parts/Press"
 import type { Said } from "../parts/talk"
+import { useWords } from "../parts/words"
 
 type Props = { question: Extract<Said, { kind: "ask" }>; close: () => void }
 
 export function Asked({ question: { question, answer }, close }: Props) {
-  const { t } = useTranslation("parts")
+  const t = useWords("parts")
   const own = useRef<HTMLDialogElement>(null)
   const yes = useRef(false)
   const id = useId()

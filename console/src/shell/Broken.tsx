@@ -1,10 +1,10 @@
 // A page of ours failed: says so, and leaves the rest usable.
 import { type ErrorComponentProps, useRouter } from "@tanstack/react-router"
-import { useTranslation } from "react-i18next"
 import { ProblemBox } from "../parts/ProblemBox"
+import { useWords } from "../parts/words"
 
 export function Broken({ error, reset }: ErrorComponentProps) {
-  const { t } = useTranslation("shell")
+  const t = useWords("shell")
   const router = useRouter()
   const again = () => {
     reset()

@@ -1,11 +1,11 @@
 // Opens the finder, by a click or by Ctrl-K; loads it when it is first opened.
 import { lazy, Suspense, useEffect, useState } from "react"
-import { useTranslation } from "react-i18next"
+import { useWords } from "../parts/words"
 
 const Finder = lazy(() => import("./Finder"))
 
 export function FindButton() {
-  const { t } = useTranslation("shell")
+  const t = useWords("shell")
   const [open, setOpen] = useState(false)
   useEffect(() => {
     const press = (event: KeyboardEvent) => {

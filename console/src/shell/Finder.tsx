@@ -1,12 +1,12 @@
 // Finds anything by a few letters: pages, whatever has a name, an instance by its number. Opens by Ctrl-K, is used by keyboard.
 import { useNavigate, useRouter } from "@tanstack/react-router"
 import { useId, useState } from "react"
-import { useTranslation } from "react-i18next"
 import { Sheet } from "../parts/form/Sheet"
+import { useWords } from "../parts/words"
 import { type Found, useFound } from "./found"
 
 export default function Finder({ close }: { close: () => void }) {
-  const { t } = useTranslation("shell")
+  const t = useWords("shell")
   const navigate = useNavigate()
   const router = useRouter()
   const id = useId()

@@ -1,7 +1,7 @@
 // The frame around a page: top bar, menu, the page itself. A plain grid of our own.
 import { Outlet, useLocation } from "@tanstack/react-router"
 import { Suspense, useEffect, useRef, useState } from "react"
-import { useTranslation } from "react-i18next"
+import { useWords } from "../parts/words"
 import { Loading } from "./Loading"
 import { useLive } from "./live"
 import { Menu } from "./Menu"
@@ -9,7 +9,7 @@ import { TopBar } from "./TopBar"
 import "./frame.css"
 
 export function Frame() {
-  const { t } = useTranslation("shell")
+  const t = useWords("shell")
   const live = useLive()
   const [open, setOpen] = useState(false)
   const path = useLocation({ select: (at) => at.pathname })
@@ -18,8 +18,10 @@ export function Frame() {
     if (before.current === path) return
     before.current = path
     setOpen(false)
-    // Whoever does not see the page change hears it, and goes on by keyboard from its beginning.
-    document.getElementById("content")?.focus({ preventScroll: true })
+    // Whoever does not see the page change hears it, and goes on by keyboard from its beginning. Not before it is painted:
+    // to move the focus all of it must be laid out.
+    const moved = requestAnimationFrame(() => setTimeout(focusContent))
+    return () => cancelAnimationFrame(moved)
   }, [path])
   return (
     <div className="frame" data-menu={open ? "open" : "shut"}>
@@ -35,4 +37,10 @@ export function Frame() {
       </main>
     </div>
   )
+}
+
+function focusContent() {
+  const content = document.getElementById("content")
+  // Somebody may be in it by now: a page that begins with a field puts itself there.
+  if (!content?.contains(document.activeElement)) content?.focus({ preventScroll: true })
 }

@@ -2,14 +2,15 @@
 // as it is.
 import { useQueryClient } from "@tanstack/react-query"
 import { lazy, Suspense, useEffect, useState } from "react"
-import { useTranslation } from "react-i18next"
-import { asked, onSignedOut } from "../api/client"
+import { onSignedOut } from "../api/client"
 import { asProblem, SETUP_NEEDED } from "../api/problem"
 import { Empty } from "../parts/Empty"
 import { Rights, useWhoami } from "../parts/may"
 import { ProblemBox } from "../parts/ProblemBox"
 import { isStranger, toSetUp } from "../parts/told"
+import { useWords } from "../parts/words"
 import { Loading } from "./Loading"
+import { WHOAMI } from "./memory"
 
 const SignInPage = lazy(() => import("../pages/entry/SignInPage").then((page) => ({ default: page.SignInPage })))
 const PasswordPage = lazy(() => import("../pages/entry/PasswordPage").then((page) => ({ default: page.PasswordPage })))
@@ -30,7 +31,7 @@ export function Gate({ children }: { children: React.ReactNode }) {
 function Known({ children }: { children: React.ReactNode }) {
   const whoami = useWhoami()
   const queries = useQueryClient()
-  useEffect(() => onSignedOut(() => void queries.resetQueries(WHOAMI)), [queries])
+  useEffect(() => onSignedOut(() => void queries.resetQueries({ queryKey: WHOAMI })), [queries])
   if (whoami.data?.must_change_password) return <Door>{<PasswordPage />}</Door>
   if (whoami.data) return <Rights>{children}</Rights>
   if (whoami.isPending) return <Loading />
@@ -42,10 +43,8 @@ function Known({ children }: { children: React.ReactNode }) {
   return <Door>{<ProblemBox error={problem} again={() => void whoami.refetch()} />}</Door>
 }
 
-const WHOAMI = { queryKey: asked.queryOptions("get", "/api/v1/whoami").queryKey }
-
 function SetupNeeded() {
-  const { t } = useTranslation("entry")
+  const t = useWords("entry")
   return <Empty title={t("needed.title")} hint={t("needed.hint")} />
 }
 

@@ -1,8 +1,8 @@
 // Something is under way. Appears late, so that what is quick does not flicker.
-import { useTranslation } from "react-i18next"
+import { useWords } from "../parts/words"
 
 export function Loading() {
-  const { t } = useTranslation("shell")
+  const t = useWords("shell")
   return (
     <div className="loading" role="status">
       {t("loading")}

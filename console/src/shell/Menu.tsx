@@ -1,13 +1,18 @@
 // The menu: sections of pages, without those that somebody may not see.
-import { Link, useLocation } from "@tanstack/react-router"
-import { useTranslation } from "react-i18next"
+import { Link, useLocation, useRouter } from "@tanstack/react-router"
 import { useMay } from "../parts/may"
+import { useWords } from "../parts/words"
 import { SECTIONS } from "./menu"
 
 export function Menu({ onGo }: { onGo: () => void }) {
-  const { t } = useTranslation("shell")
+  const t = useWords("shell")
   const may = useMay()
   const path = useLocation({ select: (at) => at.pathname })
+  const router = useRouter()
+  /** The tabs beside a page are one click further; the router itself loads what the link leads to. */
+  const reach = (tabs: string[] = []) => {
+    for (const to of tabs) void router.preloadRoute({ to } as never).catch(() => undefined)
+  }
   return (
     <nav className="menu" id="menu" aria-label={t("menu")}>
       {SECTIONS.map(([section, items]) => {
@@ -22,6 +27,7 @@ export function Menu({ onGo }: { onGo: () => void }) {
                   <Link
                     to={item.to}
                     onClick={onGo}
+                    onPointerEnter={() => reach(item.also)}
                     className={item.also?.some((other) => path.startsWith(other)) ? "active" : undefined}
                     activeOptions={{ exact: item.to === "/", includeSearch: false }}
                   >

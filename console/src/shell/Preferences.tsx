@@ -1,11 +1,11 @@
 // What somebody prefers: language, appearance, zone.
 import { useId } from "react"
-import { useTranslation } from "react-i18next"
 import { type Appearance, allZones, browserZone, prefer, usePrefs } from "../parts/prefs"
+import { useWords } from "../parts/words"
 import { LANGUAGES, type Language } from "../words"
 
 export function Preferences() {
-  const { t } = useTranslation("shell")
+  const t = useWords("shell")
   const { theme } = usePrefs()
   const id = useId()
   return (
@@ -25,7 +25,7 @@ export function Preferences() {
 }
 
 export function LanguageChoice() {
-  const { t } = useTranslation("shell")
+  const t = useWords("shell")
   const { language } = usePrefs()
   const id = useId()
   return (
@@ -43,7 +43,7 @@ export function LanguageChoice() {
 }
 
 export function ZoneChoice() {
-  const { t } = useTranslation("shell")
+  const t = useWords("shell")
   const { zone } = usePrefs()
   const id = useId()
   return (

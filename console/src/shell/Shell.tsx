@@ -1,19 +1,17 @@
 // What surrounds every page: looks and words, one memory of answers per tenant, and the gate. Holds no
 // page and no rule.
-import { QueryClient, QueryClientProvider } from "@tanstack/react-query"
+import { QueryClientProvider } from "@tanstack/react-query"
 import { Outlet, useLocation } from "@tanstack/react-router"
 import { useEffect, useState } from "react"
 import { actIn } from "../api/client"
-import { isProblem, UNREACHABLE } from "../api/problem"
 import { useIsDark } from "../parts/dark"
 import { usePrefs } from "../parts/prefs"
 import { useTenant } from "../parts/tenant"
 import { speak } from "../words"
 import { Frame } from "./Frame"
 import { Gate } from "./Gate"
+import { memory } from "./memory"
 import { Talker } from "./Talker"
-
-const memories = new Map<string, QueryClient>()
 
 export function Shell() {
   useLanguage()
@@ -37,26 +35,6 @@ export function Shell() {
       <Talker />
     </QueryClientProvider>
   )
-}
-
-/** Nothing that one tenant answered is ever shown in another. */
-function memory(tenant: string | undefined): QueryClient {
-  const key = tenant ?? ""
-  for (const [other, client] of memories) if (other !== key) void client.cancelQueries()
-  const known = memories.get(key)
-  if (known) return known
-  const made = new QueryClient({
-    defaultOptions: {
-      queries: {
-        staleTime: 5000,
-        // What the server refuses, it refuses again.
-        retry: (tries, error) => tries < 3 && isProblem(error) && (error.code === UNREACHABLE || error.status === 503),
-        refetchOnWindowFocus: true,
-      },
-    },
-  })
-  memories.set(key, made)
-  return made
 }
 
 function useLanguage() {

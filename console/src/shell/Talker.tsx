@@ -1,10 +1,10 @@
 // Shows what pages say beside themselves: what was done, for a moment; problems, until somebody shuts them; pop-ups; questions.
 import { useRouter } from "@tanstack/react-router"
 import { useEffect, useRef, useState } from "react"
-import { useTranslation } from "react-i18next"
 import { Press } from "../parts/Press"
 import { ProblemBox, useProblemWords } from "../parts/ProblemBox"
 import { listen, type Said, talk } from "../parts/talk"
+import { useWords } from "../parts/words"
 import { Asked } from "./Asked"
 import "./talker.css"
 
@@ -55,7 +55,7 @@ export function Talker() {
 type NoteProps = { shown: Shown; shut: () => void }
 
 function Note({ shown: { said }, shut }: NoteProps) {
-  const { t } = useTranslation("parts")
+  const t = useWords("parts")
   const router = useRouter()
   const stay = useShutAfter(lasts(said), shut)
   if (said.kind === "done") {
@@ -102,7 +102,7 @@ function Note({ shown: { said }, shut }: NoteProps) {
 }
 
 function Head({ title, shut }: { title: React.ReactNode; shut: () => void }) {
-  const { t } = useTranslation("parts")
+  const t = useWords("parts")
   return (
     <div className="note-head">
       <strong>{title}</strong>

@@ -1,12 +1,12 @@
 // Which tenant is looked at; not there for whoever has one only, who never needs the word.
 import { useNavigate } from "@tanstack/react-router"
-import { useTranslation } from "react-i18next"
 import { asked } from "../api/client"
 import { useMay, useWhoami } from "../parts/may"
 import { useTenant } from "../parts/tenant"
+import { useWords } from "../parts/words"
 
 export function TenantChoice() {
-  const { t } = useTranslation("shell")
+  const t = useWords("shell")
   const { data: who } = useWhoami()
   const seesAll = useMay()("tenant.see")
   const listed = asked.useQuery("get", "/api/v1/tenants", undefined, { enabled: seesAll })

@@ -1,17 +1,17 @@
 // The bar above every page: where one is, whether what is shown is live, what one prefers, who one is.
 import { Link } from "@tanstack/react-router"
-import { useTranslation } from "react-i18next"
 import { api } from "../api/client"
 import type { Live } from "../api/stream"
 import { useWhoami } from "../parts/may"
 import { talk } from "../parts/talk"
+import { useWords } from "../parts/words"
 import { Drop } from "./Drop"
 import { FindButton } from "./FindButton"
 import { Preferences } from "./Preferences"
 import { TenantChoice } from "./TenantChoice"
 
 export function TopBar({ live, menuOpen, onMenu }: { live: Live; menuOpen: boolean; onMenu: () => void }) {
-  const { t } = useTranslation("shell")
+  const t = useWords("shell")
   return (
     <header className="topbar">
       <button
@@ -44,7 +44,7 @@ export function TopBar({ live, menuOpen, onMenu }: { live: Live; menuOpen: boole
 }
 
 function Account() {
-  const { t } = useTranslation("shell")
+  const t = useWords("shell")
   const { data } = useWhoami()
   const signOut = async () => {
     const { error } = await api.DELETE("/api/v1/sessions")

@@ -1,10 +1,10 @@
 // What the finder looks through: pages, jobs as the server finds them, everything else by name from lists that are asked for when
 // the finder opens. Only what somebody may see.
 import { useEffect, useState } from "react"
-import { useTranslation } from "react-i18next"
 import { asked } from "../api/client"
 import { useFavourites } from "../parts/favourites"
 import { useMay } from "../parts/may"
+import { useWords } from "../parts/words"
 import { PLACES } from "./places"
 
 export type Kind =
@@ -100,7 +100,7 @@ function useNamed(): Found[] {
 }
 
 function usePages(): Found[] {
-  const { t } = useTranslation("shell")
+  const t = useWords("shell")
   const may = useMay()
   return PLACES.filter((item) => !item.needs || item.needs.some((needed) => may(needed))).map((item) =>
     found("page", t(`pages.${item.words}`), String(item.to)),

@@ -1,6 +1,6 @@
 // The console's words: one language is loaded, the chosen one. Never holds a word itself.
 import i18next from "i18next"
-import { initReactI18next } from "react-i18next"
+import { useSyncExternalStore } from "react"
 import type en from "./en"
 
 export const LANGUAGES = { en: "English", zh: "中文" } as const
@@ -24,14 +24,13 @@ export function likely(): Language {
 }
 
 export async function begin(language: Language): Promise<void> {
-  await i18next.use(initReactI18next).init({
+  await i18next.init({
     lng: language,
     fallbackLng: false,
     ns: [],
     defaultNS: "shell",
     resources: {},
     interpolation: { escapeValue: false },
-    react: { useSuspense: false },
   })
   await speak(language)
 }
@@ -41,4 +40,18 @@ export async function speak(language: Language): Promise<void> {
   for (const [area, of] of Object.entries(words)) i18next.addResourceBundle(language, area, of, true, true)
   await i18next.changeLanguage(language)
   document.documentElement.lang = language === "zh" ? "zh-CN" : "en"
+}
+
+/** The one that is spoken; whoever asks is drawn anew when it is another. */
+export function useLanguage(): Language {
+  return useSyncExternalStore(listen, spoken)
+}
+
+function listen(listener: () => void): () => void {
+  i18next.on("languageChanged", listener)
+  return () => i18next.off("languageChanged", listener)
+}
+
+function spoken(): Language {
+  return i18next.language as Language
 }

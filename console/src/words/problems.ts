@@ -1,8 +1,7 @@
 // What the server's problems are called in the chosen language, loaded when the first one is shown. The server itself speaks
 // English; what a table does not know is told as the server told it.
 import { useEffect, useState } from "react"
-import { useTranslation } from "react-i18next"
-import type { Language } from "."
+import { type Language, useLanguage } from "."
 
 /** By code: what it is called, what to do about it. */
 export type Entries = Record<string, { title: string; help: string }>
@@ -32,8 +31,7 @@ export function isAskingForProblems(): boolean {
 
 /** Undefined while it is under way, so that nothing is told in one language first and then in another. */
 export function useProblems(wanted = true): Problems | undefined {
-  const { i18n } = useTranslation()
-  const language = (i18n.language ?? "en") as Language
+  const language = useLanguage()
   const [failed, setFailed] = useState<Language>()
   const [, setArrived] = useState<Language>()
   useEffect(() => {

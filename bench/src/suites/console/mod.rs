@@ -16,7 +16,7 @@ use crate::product::Product;
 
 const SUITE: &str = "console";
 const SLOTS: u32 = 64;
-/// Of the bare call, its rows painted.
+/// Of the call and the same page as bare markup, painted.
 const TIMES: f64 = 2.0;
 /// What browsers call a long task.
 const BLOCKED_MS: f64 = 50.0;

@@ -1,16 +1,16 @@
 // What runs here, how every part of it is, how safely it is set up, and whether it kept every planned time.
 import { Link } from "@tanstack/react-router"
-import { useTranslation } from "react-i18next"
 import { asked } from "../../api/client"
 import { useMay } from "../../parts/may"
 import { ProblemBox } from "../../parts/ProblemBox"
 import { useTitle } from "../../parts/title"
+import { useWords } from "../../parts/words"
 import { Harden } from "./Harden"
 import { Health } from "./Health"
 import { Ledger } from "./Ledger"
 
 export function AboutPage() {
-  const { t } = useTranslation("admin")
+  const t = useWords("admin")
   const may = useMay()
   useTitle(t("about.title"))
   return (
@@ -29,7 +29,7 @@ export function AboutPage() {
 }
 
 function Version() {
-  const { t } = useTranslation("admin")
+  const t = useWords("admin")
   const { data, error } = asked.useQuery("get", "/api/v1/version")
   return (
     <section className="card">

@@ -1,10 +1,11 @@
 // How safely the installation is set up: what was found, how much it weighs, what to do about it.
-import { useTranslation } from "react-i18next"
+
 import { asked, type Schemas } from "../../api/client"
 import { ProblemBox, ticked } from "../../parts/ProblemBox"
 import { type Column, Rows } from "../../parts/Rows"
 import { Tag } from "../../parts/StateTag"
 import { SLOWLY } from "../../parts/slowly"
+import { useWords } from "../../parts/words"
 import { useProblems } from "../../words/problems"
 
 type Finding = Schemas["HardenFinding"]
@@ -13,7 +14,7 @@ const TONES = { serious: "bad", middling: "warn", slight: "calm" } as const
 const ORDER = ["serious", "middling", "slight"]
 
 export function Harden() {
-  const { t } = useTranslation("admin")
+  const t = useWords("admin")
   const { data, error } = asked.useQuery("get", "/api/v1/harden", undefined, SLOWLY)
   const problems = useProblems()
   const columns: Column<Finding>[] = [

@@ -1,17 +1,17 @@
 // How every part of the installation is, each with a word and what to look at.
 import { Link } from "@tanstack/react-router"
-import { useTranslation } from "react-i18next"
 import { asked } from "../../api/client"
 import { useMay } from "../../parts/may"
 import { ProblemBox } from "../../parts/ProblemBox"
 import { Tag } from "../../parts/StateTag"
 import { SLOWLY } from "../../parts/slowly"
+import { useWords } from "../../parts/words"
 import { useHealth, useReady } from "./alive"
 
 const EVERY_MS = 10_000
 
 export function Health() {
-  const { t } = useTranslation("admin")
+  const t = useWords("admin")
   const health = useHealth()
   const ready = useReady()
   const may = useMay()
@@ -53,7 +53,7 @@ export function Health() {
 
 /** The store answers this by its own clock; what it cannot write, the shards above tell. */
 function Servers() {
-  const { t } = useTranslation("admin")
+  const t = useWords("admin")
   const { data, error } = asked.useQuery("get", "/api/v1/cluster", undefined, { refetchInterval: EVERY_MS })
   const alive = data?.servers.filter((server) => server.state === "alive").length ?? 0
   const all = data?.servers.length ?? 0
@@ -88,7 +88,7 @@ function Servers() {
 }
 
 function Agents() {
-  const { t } = useTranslation("admin")
+  const t = useWords("admin")
   const { data } = asked.useQuery("get", "/api/v1/agents", undefined, { refetchInterval: EVERY_MS })
   const online = data?.items.filter((agent) => agent.state === "online").length ?? 0
   const all = data?.items.length ?? 0
@@ -105,7 +105,7 @@ function Agents() {
 }
 
 function Quarantined() {
-  const { t } = useTranslation("admin")
+  const t = useWords("admin")
   const { data } = asked.useQuery("get", "/api/v1/quarantine", undefined, SLOWLY)
   const count = data?.items.length ?? 0
   return (

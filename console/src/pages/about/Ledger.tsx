@@ -1,14 +1,14 @@
 // Whether every planned time became what it should: computed anew and compared with the ledger, when somebody asks.
 import { useState } from "react"
-import { useTranslation } from "react-i18next"
 import { api, type Schemas } from "../../api/client"
 import { Act, done } from "../../parts/Act"
 import { Tag } from "../../parts/StateTag"
+import { useWords } from "../../parts/words"
 
 type Result = Schemas["VerifyView"]
 
 export function Ledger() {
-  const { t } = useTranslation("admin")
+  const t = useWords("admin")
   const [result, setResult] = useState<Result>()
   const check = async () => {
     setResult(await done(api.GET("/api/v1/verify")))

@@ -1,6 +1,5 @@
 // Oneself: password, where one is signed in, tokens, and what one may do.
 import { useState } from "react"
-import { useTranslation } from "react-i18next"
 import { api } from "../../api/client"
 import { useChange } from "../../parts/change"
 import { Field } from "../../parts/form/Field"
@@ -8,6 +7,7 @@ import { Form } from "../../parts/form/Form"
 import { Opens } from "../../parts/form/Opens"
 import { useWhoami } from "../../parts/may"
 import { useTitle } from "../../parts/title"
+import { useWords } from "../../parts/words"
 import { OwnSessions } from "../people/Sessions"
 import { OwnTokens } from "../people/Tokens"
 import { Rights } from "./Rights"
@@ -15,7 +15,7 @@ import { Rights } from "./Rights"
 const PASSWORD_MIN = 10
 
 export function AccountPage() {
-  const { t } = useTranslation("admin")
+  const t = useWords("admin")
   const { data } = useWhoami()
   useTitle(t("account.title"))
   return (
@@ -36,7 +36,7 @@ export function AccountPage() {
 }
 
 function Password({ close }: { close: () => void }) {
-  const { t } = useTranslation("admin")
+  const t = useWords("admin")
   const change = useChange()
   const [old, setOld] = useState("")
   const [fresh, setFresh] = useState("")

@@ -1,11 +1,12 @@
 // What whoever is signed in may do, and where.
-import { useTranslation } from "react-i18next"
+
 import { useWhoami } from "../../parts/may"
+import { useWords } from "../../parts/words"
 import { Permissions } from "../people/Permissions"
 import { Scope } from "../rights/Scope"
 
 export function Rights() {
-  const { t } = useTranslation("admin")
+  const t = useWords("admin")
   const { data } = useWhoami()
   return (
     <section className="card">

@@ -1,6 +1,5 @@
 // Another machine joins: a one-time token, and the command to paste there.
 import { useState } from "react"
-import { useTranslation } from "react-i18next"
 import { api, type Schemas } from "../../api/client"
 import { done } from "../../parts/Act"
 import { Field, Tick } from "../../parts/form/Field"
@@ -9,10 +8,11 @@ import { Once } from "../../parts/form/Once"
 import { Opens } from "../../parts/form/Opens"
 import { Moment } from "../../parts/Moment"
 import { useMay } from "../../parts/may"
+import { useWords } from "../../parts/words"
 import { labelsIn, wordsIn } from "../../parts/written"
 
 export function AddAgent() {
-  const { t } = useTranslation("admin")
+  const t = useWords("admin")
   return (
     <Opens type="primary" needs="agent.edit" words={t("join.open")} title={t("join.open")}>
       {() => <Join />}
@@ -21,7 +21,7 @@ export function AddAgent() {
 }
 
 function Join() {
-  const { t } = useTranslation("admin")
+  const t = useWords("admin")
   const mayShare = useMay()("tenant.edit")
   const [pools, setPools] = useState("")
   const [labels, setLabels] = useState("")
@@ -53,7 +53,7 @@ function Join() {
 }
 
 function Command({ made }: { made: Schemas["JoinTokenView"] }) {
-  const { t } = useTranslation("admin")
+  const t = useWords("admin")
   const { token, servers = [], expires_at } = made
   const command = `printf %s '${token}' > join.txt\nduly agent --server ${servers.join(",")} --join-token-file join.txt`
   return (

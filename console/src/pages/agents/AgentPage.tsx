@@ -1,11 +1,11 @@
 // One agent or executor: what it is, how busy it is, what its machine lets tasks do, who else uses it, what it runs.
 import { Link, useParams } from "@tanstack/react-router"
-import { useTranslation } from "react-i18next"
 import { asked } from "../../api/client"
 import { Moment } from "../../parts/Moment"
 import { useMay } from "../../parts/may"
 import { ProblemBox } from "../../parts/ProblemBox"
 import { useTitle } from "../../parts/title"
+import { useWords } from "../../parts/words"
 import { labelsOut } from "../../parts/written"
 import { Loading } from "../../shell/Loading"
 import { InstanceRows } from "../instances/InstanceRows"
@@ -19,7 +19,7 @@ import "./agents.css"
 const SHOWN = 20
 
 export function AgentPage() {
-  const { t } = useTranslation("admin")
+  const t = useWords("admin")
   const { id } = useParams({ from: "/agents/$id" })
   const may = useMay()
   const params = { path: { id } }
@@ -54,7 +54,7 @@ export function AgentPage() {
 }
 
 function Facts({ agent }: { agent: Agent }) {
-  const { t } = useTranslation("admin")
+  const t = useWords("admin")
   const labels = labelsOut(agent.labels)
   return (
     <section className="card">
@@ -90,7 +90,7 @@ function Facts({ agent }: { agent: Agent }) {
 }
 
 function Running({ agent }: { agent: Agent }) {
-  const { t } = useTranslation("admin")
+  const t = useWords("admin")
   const query = { state: "open", agent: agent.id, limit: SHOWN }
   const { data, error } = asked.useQuery("get", "/api/v1/instances", { params: { query } })
   const here = data?.items ?? []

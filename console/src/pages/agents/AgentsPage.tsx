@@ -1,6 +1,5 @@
 // Who runs tasks, as a tree: pools, and in each its agents and executors, whether they are there and how busy they are.
 import { useMemo } from "react"
-import { useTranslation } from "react-i18next"
 import { asked } from "../../api/client"
 import { Empty } from "../../parts/Empty"
 import { Moment } from "../../parts/Moment"
@@ -10,6 +9,7 @@ import { type Column, Rows } from "../../parts/Rows"
 import { Tabs } from "../../parts/Tabs"
 import { To, toAgent } from "../../parts/To"
 import { useTitle } from "../../parts/title"
+import { useWords } from "../../parts/words"
 import { Loading } from "../../shell/Loading"
 import { AddAgent } from "./AddAgent"
 import { type Agent, AgentActions } from "./AgentActions"
@@ -21,7 +21,7 @@ import "./agents.css"
 const EVERY_MS = 10_000
 
 export function AgentTabs() {
-  const { t } = useTranslation("admin")
+  const t = useWords("admin")
   const tabs = [
     { to: "/agents", words: t("agents.title") },
     { to: "/xxl-tokens", words: t("xxl.title") },
@@ -30,7 +30,7 @@ export function AgentTabs() {
 }
 
 export function AgentsPage() {
-  const { t } = useTranslation("admin")
+  const t = useWords("admin")
   const asking = asked.useQuery("get", "/api/v1/agents", undefined, { refetchInterval: EVERY_MS })
   const { data, error } = asking
   useTitle(t("agents.title"))
@@ -70,7 +70,7 @@ function Tree({ agents }: { agents: Agent[] }) {
 type PoolProps = { name: string; agents: Agent[]; limit: number | undefined; columns: Column<Agent>[] }
 
 function Pool({ name, agents, limit, columns }: PoolProps) {
-  const { t } = useTranslation("admin")
+  const t = useWords("admin")
   const online = agents.filter((agent) => agent.state === "online")
   const slots = online.filter((agent) => !agent.drained).reduce((sum, agent) => sum + agent.slots, 0)
   return (
@@ -92,7 +92,7 @@ function Pool({ name, agents, limit, columns }: PoolProps) {
 }
 
 function useColumns(): Column<Agent>[] {
-  const { t } = useTranslation("admin")
+  const t = useWords("admin")
   return useMemo(
     () => [
       {

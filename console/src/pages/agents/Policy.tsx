@@ -1,10 +1,11 @@
 // What the agent's own machine lets tasks do. Kept there: nobody changes it from here.
-import { useTranslation } from "react-i18next"
+
 import type { Schemas } from "../../api/client"
 import { Tag } from "../../parts/StateTag"
+import { useWords } from "../../parts/words"
 
 export function Policy({ policy }: { policy: Schemas["AgentPolicy"] | null | undefined }) {
-  const { t } = useTranslation("admin")
+  const t = useWords("admin")
   if (!policy) {
     return (
       <section className="card">

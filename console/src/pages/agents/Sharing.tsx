@@ -1,16 +1,16 @@
 // Which tenants may use an agent besides its own.
 import { useState } from "react"
-import { useTranslation } from "react-i18next"
 import { api } from "../../api/client"
 import { useChange } from "../../parts/change"
 import { Field, Tick } from "../../parts/form/Field"
 import { Form } from "../../parts/form/Form"
 import { Opens } from "../../parts/form/Opens"
+import { useWords } from "../../parts/words"
 import { wordsIn } from "../../parts/written"
 import type { Agent } from "./AgentActions"
 
 export function Sharing({ agent }: { agent: Agent }) {
-  const { t } = useTranslation("admin")
+  const t = useWords("admin")
   const { sharing } = agent
   const tenants = sharing?.tenants ?? []
   return (
@@ -31,7 +31,7 @@ export function Sharing({ agent }: { agent: Agent }) {
 }
 
 function Share({ agent, close }: { agent: Agent; close: () => void }) {
-  const { t } = useTranslation("admin")
+  const t = useWords("admin")
   const change = useChange()
   const [everyone, setEveryone] = useState(agent.sharing?.everyone ?? false)
   const [tenants, setTenants] = useState((agent.sharing?.tenants ?? []).join(", "))

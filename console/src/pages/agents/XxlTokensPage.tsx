@@ -1,6 +1,5 @@
 // Tokens by which XXL-JOB executors and this server know each other.
 import { useMemo, useState } from "react"
-import { useTranslation } from "react-i18next"
 import { api, asked, type Schemas } from "../../api/client"
 import { Act, done } from "../../parts/Act"
 import { useChange } from "../../parts/change"
@@ -14,12 +13,13 @@ import { Moment } from "../../parts/Moment"
 import type { Column } from "../../parts/Rows"
 import { SLOWLY } from "../../parts/slowly"
 import { useTitle } from "../../parts/title"
+import { useWords } from "../../parts/words"
 import { AgentTabs } from "./AgentsPage"
 
 type Token = Schemas["XxlTokenView"]
 
 export function XxlTokensPage() {
-  const { t } = useTranslation("admin")
+  const t = useWords("admin")
   const asking = asked.useQuery("get", "/api/v1/xxl-tokens", undefined, SLOWLY)
   useTitle(t("xxl.title"))
   return (
@@ -45,7 +45,7 @@ export function XxlTokensPage() {
 }
 
 function useColumns(): Column<Token>[] {
-  const { t } = useTranslation("admin")
+  const t = useWords("admin")
   const change = useChange()
   return useMemo(
     () => [
@@ -81,7 +81,7 @@ function useColumns(): Column<Token>[] {
 }
 
 function Make() {
-  const { t } = useTranslation("admin")
+  const t = useWords("admin")
   const [pool, setPool] = useState("")
   const [made, setMade] = useState<string>()
   const make = async () => {

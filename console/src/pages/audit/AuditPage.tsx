@@ -1,8 +1,7 @@
 // Every change and every refused attempt, newest first; filtered by who, what, about what, since when and how it ended.
-import { keepPreviousData } from "@tanstack/react-query"
+import { keepPreviousData, useQuery } from "@tanstack/react-query"
 import { useMemo } from "react"
-import { useTranslation } from "react-i18next"
-import { asked, type Schemas } from "../../api/client"
+import type { Schemas } from "../../api/client"
 import { Empty } from "../../parts/Empty"
 import { LateInput } from "../../parts/LateInput"
 import { Moment } from "../../parts/Moment"
@@ -14,7 +13,8 @@ import { SLOWLY } from "../../parts/slowly"
 import { To } from "../../parts/To"
 import { fromLocal, toLocal } from "../../parts/time"
 import { useTitle } from "../../parts/title"
-import type { AuditFilters } from "../../routes/audit"
+import { useWords } from "../../parts/words"
+import { type AuditFilters, auditAsked } from "../../routes/audit"
 import { Loading } from "../../shell/Loading"
 import { About, Outcome } from "./Outcome"
 import { Export, Verify } from "./Verify"
@@ -30,16 +30,10 @@ const NO_FILTERS: AuditFilters = {
 }
 
 export function AuditPage() {
-  const { t } = useTranslation("admin")
+  const t = useWords("admin")
   const { filters, change } = useFilters<AuditFilters>()
-  const { who, operation, about, since, outcome, cursor } = filters
-  const query = { who, operation, about, since, outcome, cursor, limit: 50 }
-  const asking = asked.useQuery(
-    "get",
-    "/api/v1/audit",
-    { params: { query } },
-    { ...SLOWLY, placeholderData: keepPreviousData },
-  )
+  const { who, operation, about, since, outcome } = filters
+  const asking = useQuery({ ...auditAsked(filters), ...SLOWLY, placeholderData: keepPreviousData })
   const { data, error } = asking
   const filtered = Boolean(who ?? operation ?? about ?? since ?? outcome)
   const columns = useColumns()
@@ -65,7 +59,7 @@ export function AuditPage() {
 }
 
 function useColumns(): Column<Entry>[] {
-  const { t } = useTranslation("admin")
+  const t = useWords("admin")
   return useMemo(
     () => [
       {
@@ -90,7 +84,7 @@ function useColumns(): Column<Entry>[] {
 type FilterProps = { filters: AuditFilters; change: (changed: Partial<AuditFilters>) => Promise<void> }
 
 function Filters({ filters, change }: FilterProps) {
-  const { t } = useTranslation("admin")
+  const t = useWords("admin")
   const zone = usePrefs().zone ?? browserZone()
   const word = (name: "who" | "operation" | "about", example: string) => (
     <label>
@@ -133,7 +127,7 @@ function Filters({ filters, change }: FilterProps) {
 }
 
 function None({ filtered, clear }: { filtered: boolean; clear: () => void }) {
-  const { t } = useTranslation(["admin", "parts"])
+  const t = useWords(["admin", "parts"])
   if (!filtered) return <Empty title={t("admin:audit.empty")} />
   return (
     <Empty title={t("parts:list.none")} hint={t("parts:list.none_hint")}>

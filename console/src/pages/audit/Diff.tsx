@@ -1,11 +1,12 @@
 // Before and after beside each other; what differs is marked by more than a colour.
-import { useTranslation } from "react-i18next"
+
 import { type Column, Rows } from "../../parts/Rows"
+import { useWords } from "../../parts/words"
 import { type Changed, changes } from "./changes"
 import "./diff.css"
 
 export function Diff({ before, after }: { before: unknown; after: unknown }) {
-  const { t } = useTranslation("admin")
+  const t = useWords("admin")
   const rows = changes(before, after)
   if (rows.length === 0) return <p className="soft">{t("audit.no_diff")}</p>
   const differs = (row: Changed) => row.before !== row.after

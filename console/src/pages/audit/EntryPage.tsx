@@ -1,16 +1,16 @@
 // One entry of the audit: who did what, from where and why, and what was before and after.
 import { Link, useParams } from "@tanstack/react-router"
-import { useTranslation } from "react-i18next"
 import { asked, type Schemas } from "../../api/client"
 import { Moment } from "../../parts/Moment"
 import { ProblemBox } from "../../parts/ProblemBox"
 import { useTitle } from "../../parts/title"
+import { useWords } from "../../parts/words"
 import { Loading } from "../../shell/Loading"
 import { Diff } from "./Diff"
 import { Outcome } from "./Outcome"
 
 export function EntryPage() {
-  const { t } = useTranslation("admin")
+  const t = useWords("admin")
   const { seq } = useParams({ from: "/audit/$seq" })
   const { data, error } = asked.useQuery("get", "/api/v1/audit/{id}", { params: { path: { id: seq } } })
   useTitle(t("audit.entry", { seq }))
@@ -34,7 +34,7 @@ export function EntryPage() {
 }
 
 function Facts({ entry, hash }: { entry: Schemas["AuditEntry"]; hash: string }) {
-  const { t } = useTranslation("admin")
+  const t = useWords("admin")
   const facts: [string, React.ReactNode][] = [
     [t("audit.at"), <Moment key="at" at={entry.at} />],
     [

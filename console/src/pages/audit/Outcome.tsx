@@ -1,10 +1,11 @@
 // How something in the audit ended, and what it was about.
-import { useTranslation } from "react-i18next"
+
 import type { Schemas } from "../../api/client"
 import { Tag } from "../../parts/StateTag"
+import { useWords } from "../../parts/words"
 
 export function Outcome({ outcome }: { outcome: string }) {
-  const { t } = useTranslation("admin")
+  const t = useWords("admin")
   if (outcome === "done") return <Tag tone="good">{t("audit.done")}</Tag>
   if (outcome === "unknown") {
     return (
@@ -17,7 +18,7 @@ export function Outcome({ outcome }: { outcome: string }) {
 }
 
 export function About({ entry }: { entry: Schemas["AuditEntry"] }) {
-  const { t } = useTranslation("admin")
+  const t = useWords("admin")
   const about = Object.values(entry.about ?? {}).join(", ")
   return (
     <span>

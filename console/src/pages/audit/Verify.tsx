@@ -1,6 +1,5 @@
 // Walks along the chain of the audit and says whether anything was changed; takes all of it along as a file.
 import { useState } from "react"
-import { useTranslation } from "react-i18next"
 import { api, type Schemas } from "../../api/client"
 import { Act, done } from "../../parts/Act"
 import { Field } from "../../parts/form/Field"
@@ -9,11 +8,12 @@ import { Copied } from "../../parts/form/Once"
 import { Opens } from "../../parts/form/Opens"
 import { Tag } from "../../parts/StateTag"
 import { save } from "../../parts/save"
+import { useWords } from "../../parts/words"
 
 type Result = Schemas["AuditVerifyView"]
 
 export function Verify() {
-  const { t } = useTranslation("admin")
+  const t = useWords("admin")
   return (
     <Opens needs="audit.see" words={t("audit.verify")} title={t("audit.verify")}>
       {() => <Check />}
@@ -22,7 +22,7 @@ export function Verify() {
 }
 
 function Check() {
-  const { t } = useTranslation("admin")
+  const t = useWords("admin")
   const [expect, setExpect] = useState("")
   const [result, setResult] = useState<Result>()
   const check = async () => {
@@ -42,7 +42,7 @@ function Check() {
 }
 
 function Found({ result }: { result: Result }) {
-  const { t } = useTranslation("admin")
+  const t = useWords("admin")
   return (
     <div role="status" className="form">
       <p>
@@ -64,7 +64,7 @@ function Found({ result }: { result: Result }) {
 }
 
 export function Export() {
-  const { t } = useTranslation("admin")
+  const t = useWords("admin")
   const take = async () => {
     save((await done(api.GET("/api/v1/audit/export", { parseAs: "blob" }))) as Blob, "duly-audit.jsonl")
     return undefined

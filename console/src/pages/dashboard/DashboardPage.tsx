@@ -1,12 +1,12 @@
 // The state of things at a glance: what happens now, how it went, what fails, who works, what comes. Everything leads to what
 // it counts.
 import { Link } from "@tanstack/react-router"
-import { useTranslation } from "react-i18next"
 import { asked, type Schemas } from "../../api/client"
 import { useMay } from "../../parts/may"
 import { useNow } from "../../parts/now"
 import { ProblemBox } from "../../parts/ProblemBox"
 import { useTitle } from "../../parts/title"
+import { useWords } from "../../parts/words"
 import { Load } from "../agents/Load"
 import { slotsOf } from "../agents/slots"
 import "../agents/agents.css"
@@ -27,7 +27,7 @@ export function useMinute(): number {
 }
 
 export function DashboardPage() {
-  const { t } = useTranslation("monitor")
+  const t = useWords("monitor")
   const may = useMay()
   const glance = asked.useQuery("get", "/api/v1/overview")
   useTitle(t("dashboard.title"))
@@ -51,7 +51,7 @@ export function DashboardPage() {
 type Glance = { data?: Schemas["OverviewView"]; error: unknown }
 
 function Now({ data, error }: Glance) {
-  const { t } = useTranslation("monitor")
+  const t = useWords("monitor")
   const minute = useMinute()
   const count = (...states: string[]) => states.reduce((sum, state) => sum + (data?.open[state] ?? 0), 0)
   const before = new Date(minute - LATE_MS).toISOString()
@@ -83,7 +83,7 @@ function Now({ data, error }: Glance) {
 }
 
 function Failures({ data }: Glance) {
-  const { t } = useTranslation("monitor")
+  const t = useWords("monitor")
   const from = new Date(useMinute() - DAY_MS).toISOString()
   const jobs = data?.failing.slice(0, SHOWN) ?? []
   const most = jobs[0]?.failed ?? 1
@@ -115,7 +115,7 @@ function Failures({ data }: Glance) {
 }
 
 function Agents() {
-  const { t } = useTranslation("monitor")
+  const t = useWords("monitor")
   const { data, error } = asked.useQuery("get", "/api/v1/agents")
   return (
     <section className="card" aria-labelledby="load">

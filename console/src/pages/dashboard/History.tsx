@@ -1,11 +1,11 @@
 // How it went in the last day or week, as bars; each leads to its instances. What is past is asked for once.
 import { useQueries } from "@tanstack/react-query"
 import { Link, useSearch } from "@tanstack/react-router"
-import { useTranslation } from "react-i18next"
 import { api } from "../../api/client"
 import { done } from "../../parts/Act"
 import { browserZone, usePrefs } from "../../parts/prefs"
 import { inZone } from "../../parts/time"
+import { useWords } from "../../parts/words"
 import { useMinute } from "./DashboardPage"
 import { buckets, told } from "./figures"
 
@@ -19,7 +19,7 @@ const SPANS = {
 const PAST_MS = 300_000
 
 export function History() {
-  const { t } = useTranslation("monitor")
+  const t = useWords("monitor")
   const zone = usePrefs().zone ?? browserZone()
   const { span } = useSearch({ from: "/dashboard" })
   const minute = useMinute()

@@ -1,17 +1,17 @@
 // The planned times of the next hours: a lane for each job, the soonest on top, and a mark for each time.
 import { Link } from "@tanstack/react-router"
-import { useTranslation } from "react-i18next"
 import { asked } from "../../api/client"
 import { Moment } from "../../parts/Moment"
 import { browserZone, usePrefs } from "../../parts/prefs"
 import { inZone } from "../../parts/time"
+import { useWords } from "../../parts/words"
 import { useMinute } from "./DashboardPage"
 import { hourMarks } from "./figures"
 
 const SHOWN = 12
 
 export function Next() {
-  const { t } = useTranslation("monitor")
+  const t = useWords("monitor")
   const zone = usePrefs().zone ?? browserZone()
   const minute = useMinute()
   // Anew each minute, as what is past leaves on the left.

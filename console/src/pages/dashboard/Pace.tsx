@@ -1,14 +1,14 @@
 // How much is done, and how long after its time it begins: now, and since this page was opened.
 import { useEffect, useState } from "react"
-import { useTranslation } from "react-i18next"
 import type { Schemas } from "../../api/client"
 import { length } from "../../parts/time"
+import { useWords } from "../../parts/words"
 import { remembered, type Sample, spark } from "./figures"
 
 const MINUTES = 5
 
 export function Pace({ overview }: { overview?: Schemas["OverviewView"] }) {
-  const { t } = useTranslation("monitor")
+  const t = useWords("monitor")
   const [samples, setSamples] = useState<Sample[]>([])
   useEffect(() => {
     if (!overview) return

@@ -1,12 +1,13 @@
 // Writes a cron expression from a few questions, and lets somebody write their own. The expression is what counts.
-import { useTranslation } from "react-i18next"
+
 import { Choice, Field } from "../../parts/form/Field"
+import { useWords } from "../../parts/words"
 import { type Often, readCron, writeCron } from "./cron"
 
 const OFTEN = ["minutes", "hourly", "daily", "weekly", "monthly", "own"] as const
 
 export function CronBuilder({ expr, unix, change }: { expr: string; unix: boolean; change: (expr: string) => void }) {
-  const { t } = useTranslation("editor")
+  const t = useWords("editor")
   const read = readCron(expr, unix)
   const write = (often: Often) => change(writeCron(often, unix))
   const choose = (kind: (typeof OFTEN)[number]) => {

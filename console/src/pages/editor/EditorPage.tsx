@@ -3,12 +3,12 @@
 import { useQueryClient } from "@tanstack/react-query"
 import { Link, useNavigate, useParams, useSearch } from "@tanstack/react-router"
 import { useState } from "react"
-import { useTranslation } from "react-i18next"
 import { asked } from "../../api/client"
 import { Act } from "../../parts/Act"
 import { ProblemBox } from "../../parts/ProblemBox"
 import { useTitle } from "../../parts/title"
 import { useUnsaved } from "../../parts/unsaved"
+import { useWords } from "../../parts/words"
 import { Loading } from "../../shell/Loading"
 import { apply, useCheck } from "./check"
 import { bodyOf, hasBegun, put } from "./draft"
@@ -20,7 +20,7 @@ import "./editor.css"
 const FIRST = 'job: ""\nmanual: true\nsh: |\n  echo "hello"\n'
 
 export function NewJobPage() {
-  const { t } = useTranslation("editor")
+  const t = useWords("editor")
   const { copy } = useSearch({ from: "/new-job" })
   const asking = useExport(copy)
   useTitle(t("new"))
@@ -31,7 +31,7 @@ export function NewJobPage() {
 }
 
 export function EditJobPage() {
-  const { t } = useTranslation("editor")
+  const t = useWords("editor")
   const { name } = useParams({ from: "/jobs/$name/edit" })
   const asking = useExport(name)
   useTitle(t("edit", { name }))
@@ -51,7 +51,7 @@ export function useExport(name: string | undefined) {
 }
 
 function Editor({ title, name, first }: { title: string; name?: string; first: string }) {
-  const { t } = useTranslation("editor")
+  const t = useWords("editor")
   const { view } = useSearch({ strict: false }) as { view?: "yaml" }
   // What somebody writes stays, also when the job is changed elsewhere meanwhile: that is told, not mixed in.
   const [begun] = useState(first)
@@ -104,7 +104,7 @@ function View({ to, shown, children }: { to: "yaml" | undefined; shown: boolean;
 }
 
 function Save({ text, check, saved }: { text: string; check: ReturnType<typeof useCheck>; saved: () => void }) {
-  const { t } = useTranslation("editor")
+  const t = useWords("editor")
   const navigate = useNavigate()
   const queries = useQueryClient()
   const item = check.plan?.items[0]

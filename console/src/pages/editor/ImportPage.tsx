@@ -2,11 +2,11 @@
 import { useQueryClient } from "@tanstack/react-query"
 import { useNavigate } from "@tanstack/react-router"
 import { useState } from "react"
-import { useTranslation } from "react-i18next"
 import { Act } from "../../parts/Act"
 import { CodeField } from "../../parts/code/lazy"
 import { useFaultHint, useFaultTitle } from "../../parts/ProblemBox"
 import { useTitle } from "../../parts/title"
+import { useWords } from "../../parts/words"
 import { apply, useCheck } from "./check"
 import { PlanCard } from "./PlanCard"
 import "./editor.css"
@@ -14,7 +14,7 @@ import "./editor.css"
 const NAME = "import.yaml"
 
 export function ImportPage() {
-  const { t } = useTranslation("editor")
+  const t = useWords("editor")
   const [text, setText] = useState("")
   const queries = useQueryClient()
   const navigate = useNavigate()

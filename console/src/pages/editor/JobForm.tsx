@@ -1,9 +1,10 @@
 // A job as a form, in sections: what it is, what it does, when, where, and what happens otherwise. Every change goes into the
 // text; what the form does not know stays there.
-import { useTranslation } from "react-i18next"
+
 import type { Problem } from "../../api/problem"
 import { Area, Choice, Field } from "../../parts/form/Field"
 import { useFaultHint, useFaultTitle } from "../../parts/ProblemBox"
+import { useWords } from "../../parts/words"
 import { MODES } from "../../routes/designer"
 import { type Body, keyAt, put } from "./draft"
 import { RulesSection } from "./RulesSection"
@@ -42,7 +43,7 @@ export function JobForm({ text, body, change, problem, fixedName }: Props) {
 }
 
 function About({ body, set, faults, fixedName }: SectionProps & { fixedName: boolean }) {
-  const { t } = useTranslation(["editor", "parts"])
+  const t = useWords(["editor", "parts"])
   const mode = MODES.find((one) => one === body.mode) ?? ""
   const modes = [["", t("editor:about.mode_same")], ...MODES.map((one) => [one, t(`parts:mode.${one}`)])] as const
   return (

@@ -1,14 +1,15 @@
 // What saving would do, job by job and field by field, as the server plans it; or everything that is wrong, with its place.
-import { useTranslation } from "react-i18next"
+
 import type { Schemas } from "../../api/client"
 import { ProblemBox } from "../../parts/ProblemBox"
 import { Tag } from "../../parts/StateTag"
+import { useWords } from "../../parts/words"
 import type { Check } from "./check"
 
 type Item = Schemas["PlanItem"]
 
 export function PlanCard({ check }: { check: Check }) {
-  const { t } = useTranslation("editor")
+  const t = useWords("editor")
   return (
     <section className="card plan" aria-labelledby="plan" aria-busy={check.checking}>
       <h2 id="plan">{t("plan.title")}</h2>
@@ -22,7 +23,7 @@ export function PlanCard({ check }: { check: Check }) {
 }
 
 export function PlanItems({ items }: { items: Item[] }) {
-  const { t } = useTranslation("editor")
+  const t = useWords("editor")
   const tones = { create: "good", change: "busy", delete: "bad", same: "calm" } as const
   return (
     <ul className="plan-items">

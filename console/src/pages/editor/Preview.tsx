@@ -1,10 +1,11 @@
 // The next times of a trigger exactly as the server will keep them, on the clocks of its zone; says where the clocks change.
 import { keepPreviousData } from "@tanstack/react-query"
-import { useTranslation } from "react-i18next"
 import { asked, type Schemas } from "../../api/client"
 import { Moment } from "../../parts/Moment"
 import { ProblemBox } from "../../parts/ProblemBox"
 import { Tag } from "../../parts/StateTag"
+import { useWords } from "../../parts/words"
+import { useNote } from "../../words/notes"
 import { useLate } from "./check"
 import type { Value } from "./draft"
 
@@ -12,7 +13,7 @@ type Asked = Schemas["PreviewBody"]
 type Fire = Schemas["FireView"]
 
 export function Preview({ trigger, value }: { trigger: "cron" | "every" | "once"; value: Value }) {
-  const { t } = useTranslation("editor")
+  const t = useWords("editor")
   const said = useLate(JSON.stringify({ [trigger]: value, n: 8 }))
   const { data, error } = asked.useQuery(
     "post",
@@ -20,13 +21,14 @@ export function Preview({ trigger, value }: { trigger: "cron" | "every" | "once"
     { body: JSON.parse(said) as Asked },
     { placeholderData: keepPreviousData, retry: false, staleTime: 30_000 },
   )
+  const note = useNote(data?.note)
   return (
     <section aria-labelledby="preview" className="preview">
       <h3 id="preview">{t("preview.title")}</h3>
       {error && <ProblemBox error={error} />}
       {!error && data && (
         <>
-          {data.note && <p className="soft">{data.note}</p>}
+          {note && <p className="soft">{note}</p>}
           {data.fires.length === 0 && <p className="soft">{t("preview.none")}</p>}
           <ol className="next">
             {data.fires.map((fire, at) => (

@@ -1,6 +1,7 @@
 // What happens otherwise: when times overlap, when a try fails, when something is late, and who goes first.
-import { useTranslation } from "react-i18next"
+
 import { Choice, Field, Tick } from "../../parts/form/Field"
+import { useWords } from "../../parts/words"
 import { wordsIn } from "../../parts/written"
 import { type Body, longOf, type Value } from "./draft"
 import { LineField } from "./LineField"
@@ -25,7 +26,7 @@ const KEYS = [
 ]
 
 export function RulesSection({ body, set, faults }: SectionProps) {
-  const { t } = useTranslation("editor")
+  const t = useWords("editor")
   const retry = longOf(body, "retry")
   const exclusive =
     typeof body.exclusive === "object" && body.exclusive
@@ -113,7 +114,7 @@ export function RulesSection({ body, set, faults }: SectionProps) {
 }
 
 function Overlap({ body, set }: Pick<SectionProps, "body" | "set">) {
-  const { t } = useTranslation("editor")
+  const t = useWords("editor")
   const map = typeof body.overlap === "object" && body.overlap !== null ? (body.overlap as Body) : undefined
   const overlap = OVERLAPS.find((one) => one === body.overlap || map?.[one] !== undefined) ?? "queue"
   const counted = overlap === "queue" || overlap === "allow"

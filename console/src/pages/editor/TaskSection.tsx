@@ -1,6 +1,7 @@
 // What a job does: its one task, and what the task is given.
-import { useTranslation } from "react-i18next"
+
 import { Area, Choice, Field } from "../../parts/form/Field"
+import { useWords } from "../../parts/words"
 import { type Body, longOf, mapIn, swap, TASKS, textOf, type Value } from "./draft"
 import { LineField } from "./LineField"
 import { Section, type SectionProps, word } from "./Section"
@@ -13,7 +14,7 @@ const KEYS = [...TASKS, "params", "env", "env_pass", "secrets", "variables", "cw
 const taskOf = (body: Body): Task => TASKS.find((task) => body[task] !== undefined && body[task] !== null) ?? "sh"
 
 export function TaskSection({ body, set, faults, text, change }: SectionProps) {
-  const { t } = useTranslation("editor")
+  const t = useWords("editor")
   const task = taskOf(body)
   const begin = (kind: Task) => change(swap(text, TASKS, kind, carried(body, task, kind)))
   return (
@@ -69,7 +70,7 @@ function carried(body: Body, from: Task, to: Task): Value {
 }
 
 function Given({ task, body, set }: { task: Task; body: Body; set: SectionProps["set"] }) {
-  const { t } = useTranslation("editor")
+  const t = useWords("editor")
   const long = longOf(body, task)
   switch (task) {
     case "sh":
@@ -152,7 +153,7 @@ function MapField(props: {
   value: Value | undefined
   change: (value: Body | undefined) => void
 }) {
-  const { t } = useTranslation("editor")
+  const t = useWords("editor")
   const map = typeof props.value === "object" && props.value !== null && !Array.isArray(props.value) ? props.value : {}
   const change = (lines: string) => {
     const read = mapIn(lines)

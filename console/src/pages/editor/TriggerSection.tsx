@@ -1,8 +1,9 @@
 // When a job runs: its trigger, with the times that come of it.
-import { useTranslation } from "react-i18next"
+
 import { Choice, Field } from "../../parts/form/Field"
 import { allZones, browserZone, usePrefs } from "../../parts/prefs"
 import { fromLocal, toLocal } from "../../parts/time"
+import { useWords } from "../../parts/words"
 import { CronBuilder } from "./CronBuilder"
 import { type Body, longOf, swap, type Value } from "./draft"
 import { Preview } from "./Preview"
@@ -18,7 +19,7 @@ const HOUR_MS = 3_600_000
 const triggerOf = (body: Body): Trigger => [...TIMED, "after" as const].find((one) => body[one] != null) ?? "manual"
 
 export function TriggerSection({ body, set, faults, text, change }: SectionProps) {
-  const { t } = useTranslation("editor")
+  const t = useWords("editor")
   const trigger = triggerOf(body)
   const begin = (kind: Trigger) => change(swap(text, TRIGGERS, kind, begun(kind)))
   return (
@@ -70,7 +71,7 @@ function begun(kind: Trigger): Value {
 type Part = Pick<SectionProps, "body" | "set">
 
 function Cron({ body, set }: Part) {
-  const { t } = useTranslation("editor")
+  const t = useWords("editor")
   const cron = longOf(body, "cron")
   const set1 = (key: string) => (value: string) => set(["cron", key], value)
   const dst = typeof cron.dst === "object" && cron.dst !== null ? (cron.dst as Body) : {}
@@ -137,7 +138,7 @@ function Cron({ body, set }: Part) {
 }
 
 function Once({ body, set }: Part) {
-  const { t } = useTranslation("editor")
+  const t = useWords("editor")
   const zone = usePrefs().zone ?? browserZone()
   const at = word(longOf(body, "once").at)
   const long = longOf(body, "once") === body.once
@@ -154,7 +155,7 @@ function Once({ body, set }: Part) {
 }
 
 function After({ body, set }: Part) {
-  const { t } = useTranslation("editor")
+  const t = useWords("editor")
   if (Array.isArray(body.after)) return <p className="wide">{t("trigger.after_many")}</p>
   const after = longOf(body, "after")
   const on = ON.find((one) => one === after.on) ?? "success"
@@ -173,7 +174,7 @@ function After({ body, set }: Part) {
 }
 
 function Further({ trigger, body, set }: Part & { trigger: Trigger }) {
-  const { t } = useTranslation("editor")
+  const t = useWords("editor")
   const long = longOf(body, trigger)
   const rule = typeof long.misfire === "object" && long.misfire !== null ? (long.misfire as Body).rule : long.misfire
   const misfire = MISFIRES.find((one) => one === rule) ?? "once"

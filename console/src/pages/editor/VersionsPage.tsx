@@ -1,7 +1,6 @@
 // What a job was: any two versions beside each other, and back to an old one.
 import { useQueryClient } from "@tanstack/react-query"
 import { Link, useNavigate, useParams, useSearch } from "@tanstack/react-router"
-import { useTranslation } from "react-i18next"
 import { api, asked, type Schemas } from "../../api/client"
 import { Act, done } from "../../parts/Act"
 import { Comparison } from "../../parts/code/lazy"
@@ -9,6 +8,7 @@ import { Moment } from "../../parts/Moment"
 import { ProblemBox } from "../../parts/ProblemBox"
 import { Tag } from "../../parts/StateTag"
 import { useTitle } from "../../parts/title"
+import { useWords } from "../../parts/words"
 import { Loading } from "../../shell/Loading"
 import { textOf } from "./draft"
 import "./editor.css"
@@ -16,7 +16,7 @@ import "./editor.css"
 type Version = Schemas["JobVersionView"]
 
 export function VersionsPage() {
-  const { t } = useTranslation("editor")
+  const t = useWords("editor")
   const { name } = useParams({ from: "/jobs/$name/versions" })
   const { version, against } = useSearch({ from: "/jobs/$name/versions" })
   const asking = asked.useQuery("get", "/api/v1/jobs/{name}/versions", { params: { path: { name } } })
@@ -71,7 +71,7 @@ function before(all: Version[], chosen: Version | undefined): Version | undefine
 }
 
 function Choices({ all, chosen }: { all: Version[]; chosen: Version | undefined }) {
-  const { t } = useTranslation("designer")
+  const t = useWords("designer")
   return (
     <ol className="card version-list">
       {all.map((one) => (
@@ -95,7 +95,7 @@ function Choices({ all, chosen }: { all: Version[]; chosen: Version | undefined 
 }
 
 function Against({ all, other }: { all: Version[]; other: Version | undefined }) {
-  const { t } = useTranslation(["editor", "designer"])
+  const t = useWords(["editor", "designer"])
   const navigate = useNavigate()
   const go = (against: number) =>
     navigate({ to: ".", search: ((was: object) => ({ ...was, against })) as never, replace: true })
@@ -114,7 +114,7 @@ function Against({ all, other }: { all: Version[]; other: Version | undefined })
 }
 
 function Restore({ version }: { version: Version }) {
-  const { t } = useTranslation("editor")
+  const t = useWords("editor")
   const queries = useQueryClient()
   const act = async () => {
     await done(api.POST("/api/v1/jobs/apply", { body: { jobs: [version.body] } }))

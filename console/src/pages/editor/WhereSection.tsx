@@ -1,7 +1,8 @@
 // Where a job runs: its pool, what agents must carry, and how one of them is chosen.
-import { useTranslation } from "react-i18next"
+
 import { asked } from "../../api/client"
 import { Choice, Field } from "../../parts/form/Field"
+import { useWords } from "../../parts/words"
 import { type Body, longOf } from "./draft"
 import { Labels, Section, type SectionProps, word } from "./Section"
 
@@ -21,7 +22,7 @@ const ROUTES = [
 ] as const
 
 export function WhereSection({ body, set, faults }: SectionProps) {
-  const { t } = useTranslation("editor")
+  const t = useWords("editor")
   const { data } = asked.useQuery("get", "/api/v1/pools")
   const pool = longOf(body, "pool")
   const fixed = typeof pool.route === "object" && pool.route !== null ? (pool.route as Body).fixed : undefined

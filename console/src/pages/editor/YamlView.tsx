@@ -1,16 +1,16 @@
 // The job as a file, with completion, and with each fault where it is.
 import { useMemo } from "react"
-import { useTranslation } from "react-i18next"
 import { asked } from "../../api/client"
 import type { Problem } from "../../api/problem"
 import { CodeField } from "../../parts/code/lazy"
 import { useFaultHint, useFaultTitle } from "../../parts/ProblemBox"
+import { useWords } from "../../parts/words"
 import { completer, type Described } from "./completion"
 
 type Props = { text: string; change: (text: string) => void; problem: Problem | undefined }
 
 export function YamlView({ text, change, problem }: Props) {
-  const { t } = useTranslation("editor")
+  const t = useWords("editor")
   const { data, isPending } = asked.useQuery("get", "/api/v1/openapi.json", undefined, {
     staleTime: Number.POSITIVE_INFINITY,
   })

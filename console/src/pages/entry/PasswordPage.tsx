@@ -1,16 +1,16 @@
 // Somebody else knows the password: another one comes first.
 import { useQueryClient } from "@tanstack/react-query"
 import { useState } from "react"
-import { useTranslation } from "react-i18next"
 import { api } from "../../api/client"
 import { Press } from "../../parts/Press"
 import { ProblemBox } from "../../parts/ProblemBox"
 import { useTitle } from "../../parts/title"
+import { useWords } from "../../parts/words"
 import { Field } from "./Field"
 import "./entry.css"
 
 export function PasswordPage() {
-  const { t } = useTranslation("entry")
+  const t = useWords("entry")
   const queries = useQueryClient()
   const [old, setOld] = useState("")
   const [fresh, setFresh] = useState("")

@@ -1,19 +1,19 @@
 // The first minute: the one-time link leads here. Makes the first account, signs in with it, and shows the token for the
 // command line once.
 import { useState } from "react"
-import { useTranslation } from "react-i18next"
 import { api } from "../../api/client"
 import { Empty } from "../../parts/Empty"
 import { Press } from "../../parts/Press"
 import { ProblemBox } from "../../parts/ProblemBox"
 import { useTitle } from "../../parts/title"
 import { toSetUp } from "../../parts/told"
+import { useWords } from "../../parts/words"
 import { LanguageChoice, ZoneChoice } from "../../shell/Preferences"
 import { Field } from "./Field"
 import "./entry.css"
 
 export function SetupPage() {
-  const { t } = useTranslation("entry")
+  const t = useWords("entry")
   const [token, setToken] = useState<string>()
   useTitle(t("setup.title"))
   const secret = location.hash.slice(1)
@@ -39,7 +39,7 @@ export function SetupPage() {
 }
 
 function Form({ secret, done }: { secret: string; done: (token: string) => void }) {
-  const { t } = useTranslation("entry")
+  const t = useWords("entry")
   const [admin, setAdmin] = useState("admin")
   const [password, setPassword] = useState("")
   const [again, setAgain] = useState("")
@@ -108,7 +108,7 @@ function Form({ secret, done }: { secret: string; done: (token: string) => void 
 }
 
 function Done({ token }: { token: string }) {
-  const { t } = useTranslation("entry")
+  const t = useWords("entry")
   return (
     <>
       <h1>{t("setup.token_title")}</h1>

@@ -1,17 +1,17 @@
 // Signing in, at whatever address somebody came to.
 import { useState } from "react"
-import { useTranslation } from "react-i18next"
 import { api } from "../../api/client"
 import { Press } from "../../parts/Press"
 import { ProblemBox } from "../../parts/ProblemBox"
 import { useTitle } from "../../parts/title"
 import { hasProvider } from "../../parts/told"
+import { useWords } from "../../parts/words"
 import { LanguageChoice } from "../../shell/Preferences"
 import { Field } from "./Field"
 import "./entry.css"
 
 export function SignInPage({ onIn }: { onIn: () => void }) {
-  const { t } = useTranslation("entry")
+  const t = useWords("entry")
   const [name, setName] = useState("")
   const [password, setPassword] = useState("")
   const [busy, setBusy] = useState(false)
@@ -64,7 +64,7 @@ export function SignInPage({ onIn }: { onIn: () => void }) {
 }
 
 function Provider() {
-  const { t } = useTranslation("entry")
+  const t = useWords("entry")
   const back = encodeURIComponent(location.pathname + location.search)
   return (
     <>

@@ -1,13 +1,13 @@
 // Three examples, each one click away from a running job and its log.
 import { useNavigate } from "@tanstack/react-router"
-import { useTranslation } from "react-i18next"
 import { api } from "../../api/client"
 import { Act, done } from "../../parts/Act"
 import { browserZone, usePrefs } from "../../parts/prefs"
+import { useWords } from "../../parts/words"
 import { EXAMPLES, type Example, fileOf, nameOf } from "./examples"
 
 export function Examples() {
-  const { t } = useTranslation("monitor")
+  const t = useWords("monitor")
   return (
     <section aria-labelledby="examples">
       <h2 id="examples">{t("home.examples_title")}</h2>
@@ -26,7 +26,7 @@ export function Examples() {
 }
 
 function Run({ example }: { example: Example }) {
-  const { t } = useTranslation("monitor")
+  const t = useWords("monitor")
   const { zone } = usePrefs()
   const navigate = useNavigate()
   const run = async () => {

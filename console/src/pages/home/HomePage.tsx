@@ -1,17 +1,17 @@
 // Home: who takes work, what happened today, and something to try.
 import { Link } from "@tanstack/react-router"
-import { useTranslation } from "react-i18next"
 import { asked } from "../../api/client"
 import { useMay } from "../../parts/may"
 import { ProblemBox } from "../../parts/ProblemBox"
 import { Tag } from "../../parts/StateTag"
 import { useTitle } from "../../parts/title"
+import { useWords } from "../../parts/words"
 import { InstanceRows } from "../instances/InstanceRows"
 import { Examples } from "./Examples"
 import "./home.css"
 
 export function HomePage() {
-  const { t } = useTranslation("monitor")
+  const t = useWords("monitor")
   const may = useMay()
   useTitle(t("home.title"))
   return (
@@ -28,7 +28,7 @@ export function HomePage() {
 }
 
 function Agents() {
-  const { t } = useTranslation("monitor")
+  const t = useWords("monitor")
   const { data, error } = asked.useQuery("get", "/api/v1/agents")
   const all = data?.items ?? []
   const online = all.filter((agent) => agent.state === "online")
@@ -56,7 +56,7 @@ function Agents() {
 const OPEN = ["scheduled", "ready", "dispatched", "running", "retry_wait"]
 
 function Today() {
-  const { t } = useTranslation("monitor")
+  const t = useWords("monitor")
   const { data, error } = asked.useQuery("get", "/api/v1/stats")
   const count = (...states: string[]) => states.reduce((sum, state) => sum + (data?.instances[state] ?? 0), 0)
   const figures = [
@@ -84,7 +84,7 @@ function Today() {
 }
 
 function Latest() {
-  const { t } = useTranslation("monitor")
+  const t = useWords("monitor")
   const { data } = asked.useQuery("get", "/api/v1/instances", { params: { query: { limit: 8 } } })
   if (!data || data.items.length === 0) return null
   return (

@@ -1,13 +1,13 @@
 // What can be done to an instance now.
 import { useQueryClient } from "@tanstack/react-query"
-import { useTranslation } from "react-i18next"
 import { api } from "../../api/client"
 import { Act, done } from "../../parts/Act"
 import { isOpen } from "../../parts/StateTag"
+import { useWords } from "../../parts/words"
 import type { Instance } from "../instances/InstanceRows"
 
 export function Actions({ instance }: { instance: Instance }) {
-  const { t } = useTranslation("monitor")
+  const t = useWords("monitor")
   const queries = useQueryClient()
   const params = { path: { id: instance.id } }
   const stop = async () => {

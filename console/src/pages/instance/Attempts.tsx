@@ -1,16 +1,16 @@
 // All tries at an instance; each has a log of its own.
 import { Link } from "@tanstack/react-router"
-import { useTranslation } from "react-i18next"
 import { asked } from "../../api/client"
 import { Moment, Took } from "../../parts/Moment"
 import { ProblemBox } from "../../parts/ProblemBox"
+import { useWords } from "../../parts/words"
 import type { Instance } from "../instances/InstanceRows"
 import { hasUsed, Outputs, Usage } from "./Usage"
 import type { Attempt } from "./way"
 import "./attempts.css"
 
 export function Attempts({ instance, shown }: { instance: Instance; shown: number }) {
-  const { t } = useTranslation("monitor")
+  const t = useWords("monitor")
   const path = { id: instance.id }
   const { data, error } = asked.useQuery("get", "/api/v1/instances/{id}/attempts", { params: { path } })
   return (
@@ -44,7 +44,7 @@ export function Attempts({ instance, shown }: { instance: Instance; shown: numbe
 
 /** What is known of an attempt besides: how it ended, what it used, what it gave. */
 function More({ attempt }: { attempt: Attempt }) {
-  const { t } = useTranslation("monitor")
+  const t = useWords("monitor")
   const outputs = attempt.outputs as Record<string, unknown> | null | undefined
   const gave = outputs != null && Object.keys(outputs).length > 0
   if (attempt.exit_code == null && !hasUsed(attempt.usage) && !gave) return null

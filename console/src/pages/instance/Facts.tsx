@@ -1,17 +1,17 @@
 // What is known about an instance, without what is not there.
 import { Link } from "@tanstack/react-router"
-import { useTranslation } from "react-i18next"
 import { Moment, Took } from "../../parts/Moment"
 import { useMay } from "../../parts/may"
 import { Tag } from "../../parts/StateTag"
 import { length } from "../../parts/time"
+import { useWords } from "../../parts/words"
 import { Cause } from "../instances/Cause"
 import type { Instance } from "../instances/InstanceRows"
 import { Placing } from "./Placing"
 import { hasUsed, Outputs, Usage } from "./Usage"
 
 export function Facts({ instance: it }: { instance: Instance }) {
-  const { t } = useTranslation("monitor")
+  const t = useWords("monitor")
   const late = it.started_at ? Date.parse(it.started_at) - Date.parse(it.planned_at) : undefined
   const facts: [string, React.ReactNode, unknown][] = [
     [t("instance.cause"), <Cause key="cause" cause={it.cause} />, it.cause],

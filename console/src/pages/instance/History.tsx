@@ -1,13 +1,14 @@
 // The way of an instance from state to state, with how long each step took.
-import { useTranslation } from "react-i18next"
+
 import { asked } from "../../api/client"
 import { Moment, Took } from "../../parts/Moment"
 import { StateTag } from "../../parts/StateTag"
+import { useWords } from "../../parts/words"
 import type { Instance } from "../instances/InstanceRows"
 import { history, type Step } from "./way"
 
 export function History({ instance: it }: { instance: Instance }) {
-  const { t } = useTranslation("monitor")
+  const t = useWords("monitor")
   const path = { id: it.id }
   const { data } = asked.useQuery("get", "/api/v1/instances/{id}/attempts", { params: { path } })
   const steps = history(it, data?.items ?? [])
@@ -29,7 +30,7 @@ export function History({ instance: it }: { instance: Instance }) {
 }
 
 function Words({ step, instance }: { step: Step; instance: Instance }) {
-  const { t } = useTranslation("monitor")
+  const t = useWords("monitor")
   const number = step.attempt?.number
   switch (step.kind) {
     case "planned":

@@ -1,6 +1,5 @@
 // One instance: what it is, why it is so, its tries, and its output as it is written.
 import { Link, useParams, useSearch } from "@tanstack/react-router"
-import { useTranslation } from "react-i18next"
 import { asked } from "../../api/client"
 import { LogView } from "../../parts/log/LogView"
 import { useMay } from "../../parts/may"
@@ -8,6 +7,7 @@ import { ProblemBox } from "../../parts/ProblemBox"
 import { StateTag } from "../../parts/StateTag"
 import { useTitle } from "../../parts/title"
 import { Why } from "../../parts/Why"
+import { useWords } from "../../parts/words"
 import { Loading } from "../../shell/Loading"
 import { Actions } from "./Actions"
 import { Attempts } from "./Attempts"
@@ -16,7 +16,7 @@ import { History } from "./History"
 import { Interventions, Shares } from "./More"
 
 export function InstancePage() {
-  const { t } = useTranslation("monitor")
+  const t = useWords("monitor")
   const { id } = useParams({ from: "/instances/$id" })
   const { attempt } = useSearch({ from: "/instances/$id" })
   const may = useMay()
@@ -63,7 +63,7 @@ export function InstancePage() {
 }
 
 function InstanceWhy({ id }: { id: number }) {
-  const { t } = useTranslation("monitor")
+  const t = useWords("monitor")
   const { data, error } = asked.useQuery("get", "/api/v1/instances/{id}/why", { params: { path: { id } } })
   return <Why title={t("instance.why")} why={data} error={error} />
 }

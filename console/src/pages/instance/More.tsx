@@ -1,13 +1,13 @@
 // What else belongs to an instance: its shares of a broadcast, and what people did to it.
 import { Link } from "@tanstack/react-router"
-import { useTranslation } from "react-i18next"
 import { asked } from "../../api/client"
 import { Moment } from "../../parts/Moment"
 import { useMay } from "../../parts/may"
+import { useWords } from "../../parts/words"
 import { type Instance, InstanceRows } from "../instances/InstanceRows"
 
 export function Shares({ instance }: { instance: Instance }) {
-  const { t } = useTranslation("monitor")
+  const t = useWords("monitor")
   const query = { parent: instance.id, limit: 100 }
   const { data } = asked.useQuery("get", "/api/v1/instances", { params: { query } })
   if (!data || data.items.length === 0) return null
@@ -20,7 +20,7 @@ export function Shares({ instance }: { instance: Instance }) {
 }
 
 export function Interventions({ id }: { id: number }) {
-  const { t } = useTranslation("monitor")
+  const t = useWords("monitor")
   const isAllowed = useMay()("audit.see")
   const query = { about: String(id), limit: 20 }
   const { data } = asked.useQuery("get", "/api/v1/audit", { params: { query } }, { enabled: isAllowed })

@@ -1,6 +1,7 @@
 // What a task used and gave: processor, memory, log, and its named outputs.
-import { useTranslation } from "react-i18next"
+
 import type { Schemas } from "../../api/client"
+import { useWords } from "../../parts/words"
 
 type Used = Schemas["UsageView"]
 
@@ -9,7 +10,7 @@ export function hasUsed({ cpu_us, peak_kb, log_bytes }: Used): boolean {
 }
 
 export function Usage({ usage }: { usage: Used }) {
-  const { t } = useTranslation("monitor")
+  const t = useWords("monitor")
   const said = [
     usage.cpu_us != null && t("instance.cpu", { seconds: (usage.cpu_us / 1e6).toFixed(2) }),
     usage.peak_kb != null && t("instance.memory", { mb: (usage.peak_kb / 1024).toFixed(1) }),

@@ -2,7 +2,6 @@
 // tells what was refused.
 import { useQueryClient } from "@tanstack/react-query"
 import { useState } from "react"
-import { useTranslation } from "react-i18next"
 import { Form } from "../../parts/form/Form"
 import { Opens } from "../../parts/form/Opens"
 import { Moment } from "../../parts/Moment"
@@ -16,7 +15,7 @@ import "./bulk.css"
 const VERBS = ["stop", "rerun", "replay"] as const
 
 export function Bulk({ rows, clear }: { rows: Instance[]; clear: () => void }) {
-  const { t } = useTranslation("monitor")
+  const t = useWords("monitor")
   return (
     <section className="bulk card" aria-label={t("bulk.title")}>
       <span role="status">{t("bulk.picked", { count: rows.length })}</span>
@@ -41,7 +40,7 @@ export function Bulk({ rows, clear }: { rows: Instance[]; clear: () => void }) {
 type PreviewProps = { verb: Verb; rows: Instance[]; close: () => void; clear: () => void }
 
 function Preview({ verb, rows, close, clear }: PreviewProps) {
-  const { t } = useTranslation("monitor")
+  const t = useWords("monitor")
   const queries = useQueryClient()
   const [at, setAt] = useState(0)
   const [refused, setRefused] = useState<Refused[]>([])

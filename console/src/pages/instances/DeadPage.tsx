@@ -1,24 +1,22 @@
 // Dead letters: what failed for good and waits for somebody to replay it.
-import { keepPreviousData } from "@tanstack/react-query"
-import { useTranslation } from "react-i18next"
-import { asked } from "../../api/client"
+import { keepPreviousData, useQuery } from "@tanstack/react-query"
 import { Empty } from "../../parts/Empty"
 import { LateInput } from "../../parts/LateInput"
 import { ProblemBox } from "../../parts/ProblemBox"
 import { Pager, useFilters } from "../../parts/paged"
 import { useTitle } from "../../parts/title"
-import type { DeadFilters } from "../../routes/monitor"
+import { useWords } from "../../parts/words"
+import { type DeadFilters, deadQuery, instancesAsked } from "../../routes/monitor"
 import { Loading } from "../../shell/Loading"
 import { isNoJob, NoJob } from "./NoJob"
 import { PickedRows } from "./PickedRows"
 
 export function DeadPage() {
-  const { t } = useTranslation(["monitor", "parts"])
+  const t = useWords(["monitor", "parts"])
   const { filters, change } = useFilters<DeadFilters>()
   const { job, cursor } = filters
-  const query = { state: "dead", job }
-  const params = { query: { ...query, limit: 50, cursor } }
-  const asking = asked.useQuery("get", "/api/v1/instances", { params }, { placeholderData: keepPreviousData })
+  const query = deadQuery(filters)
+  const asking = useQuery({ ...instancesAsked(query, cursor), placeholderData: keepPreviousData })
   const { error } = asking
   const unknown = isNoJob(job, error)
   const data = error ? undefined : asking.data

@@ -1,11 +1,12 @@
 // What instances are filtered by. Words go into the address when somebody has finished typing.
-import { useTranslation } from "react-i18next"
+
 import { asked } from "../../api/client"
 import { LateInput } from "../../parts/LateInput"
 import { useMay } from "../../parts/may"
 import { browserZone, usePrefs } from "../../parts/prefs"
 import { STATES } from "../../parts/StateTag"
 import { fromLocal, toLocal } from "../../parts/time"
+import { useWords } from "../../parts/words"
 import { CAUSES, type InstanceFilters } from "../../routes/monitor"
 
 type Props = { filters: InstanceFilters; change: (changed: Partial<InstanceFilters>) => Promise<void> }
@@ -13,7 +14,7 @@ type Props = { filters: InstanceFilters; change: (changed: Partial<InstanceFilte
 const MORE = ["cause", "agent", "folder", "label"] as const
 
 export function Filters({ filters, change }: Props) {
-  const { t } = useTranslation(["monitor", "parts"])
+  const t = useWords(["monitor", "parts"])
   const zone = usePrefs().zone ?? browserZone()
   const may = useMay()
   const instant = (name: "from" | "to") => (
@@ -102,7 +103,7 @@ export function Filters({ filters, change }: Props) {
 }
 
 function AgentChoice({ agent, change }: { agent?: string; change: Props["change"] }) {
-  const { t } = useTranslation("monitor")
+  const t = useWords("monitor")
   const { data } = asked.useQuery("get", "/api/v1/agents", undefined, { staleTime: 60_000 })
   const known = data?.items ?? []
   return (

@@ -1,19 +1,19 @@
 // Instances as rows, wherever they are listed.
 import type { TFunction } from "i18next"
 import { useMemo } from "react"
-import { useTranslation } from "react-i18next"
 import type { Schemas } from "../../api/client"
 import { Moment, Took } from "../../parts/Moment"
 import { type Column, Rows } from "../../parts/Rows"
 import { Short } from "../../parts/Short"
 import { StateTag } from "../../parts/StateTag"
 import { To, toInstance, toJob } from "../../parts/To"
+import { useWords } from "../../parts/words"
 import { Cause } from "./Cause"
 
 export type Instance = Schemas["InstanceView"]
 
 export function useInstanceColumns(): Column<Instance>[] {
-  const { t } = useTranslation("monitor")
+  const t = useWords("monitor")
   return useMemo(() => columns(t), [t])
 }
 

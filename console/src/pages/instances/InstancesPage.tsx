@@ -1,29 +1,23 @@
 // All instances, newest planned time first. What is filtered for is in the address.
-import { keepPreviousData } from "@tanstack/react-query"
+import { keepPreviousData, useQuery } from "@tanstack/react-query"
 import { Link } from "@tanstack/react-router"
-import { useTranslation } from "react-i18next"
-import { asked } from "../../api/client"
 import { Empty } from "../../parts/Empty"
 import { ProblemBox } from "../../parts/ProblemBox"
 import { Pager, useFilters } from "../../parts/paged"
 import { useTitle } from "../../parts/title"
-import type { InstanceFilters } from "../../routes/monitor"
+import { useWords } from "../../parts/words"
+import { type InstanceFilters, instanceQuery, instancesAsked } from "../../routes/monitor"
 import { Loading } from "../../shell/Loading"
 import { Filters } from "./Filters"
 import { isNoJob, NoJob } from "./NoJob"
 import { PickedRows } from "./PickedRows"
 
 export function InstancesPage() {
-  const { t } = useTranslation("monitor")
+  const t = useWords("monitor")
   const { filters, change } = useFilters<InstanceFilters>()
-  const { tenant: _, parent, agent, cursor, ...same } = filters as typeof filters & { tenant?: string }
-  const query = { ...same, parent: number(parent), agent: number(agent) }
-  const asking = asked.useQuery(
-    "get",
-    "/api/v1/instances",
-    { params: { query: { ...query, cursor, limit: 50 } } },
-    { placeholderData: keepPreviousData },
-  )
+  const { cursor } = filters
+  const query = instanceQuery(filters)
+  const asking = useQuery({ ...instancesAsked(query, cursor), placeholderData: keepPreviousData })
   const { error } = asking
   const unknown = isNoJob(filters.job, error)
   // What was shown for other filters says nothing about these.
@@ -65,12 +59,8 @@ const NO_FILTERS: InstanceFilters = {
   label: undefined,
 }
 
-function number(text: string | undefined): number | undefined {
-  return text ? Number(text) : undefined
-}
-
 function None({ filtered, clear }: { filtered: boolean; clear: () => void }) {
-  const { t } = useTranslation(["monitor", "parts"])
+  const t = useWords(["monitor", "parts"])
   if (!filtered) {
     return (
       <Empty title={t("monitor:instances.empty")} hint={t("monitor:instances.empty_hint")}>

@@ -1,9 +1,9 @@
 // Instances of which some can be picked, to do one thing to all of them.
 import { useState } from "react"
-import { useTranslation } from "react-i18next"
 import { Act } from "../../parts/Act"
 import { useMay } from "../../parts/may"
 import { Rows } from "../../parts/Rows"
+import { useWords } from "../../parts/words"
 import { Bulk } from "./Bulk"
 import { type Instance, useInstanceColumns } from "./InstanceRows"
 import { everything, PICKED_MAX, type Picked, type Query, toggled, toggledAll } from "./pick"
@@ -12,7 +12,7 @@ import { everything, PICKED_MAX, type Picked, type Query, toggled, toggledAll } 
 type Props = { rows: Instance[]; label: string; query: Query; paged: boolean }
 
 export function PickedRows({ rows, label, query, paged }: Props) {
-  const { t } = useTranslation("monitor")
+  const t = useWords("monitor")
   const columns = useInstanceColumns()
   const may = useMay()("instance.run")
   // With what is known of them now, even when they are on the next page by then.

@@ -1,11 +1,12 @@
 // The job as a file that can be applied.
-import { useTranslation } from "react-i18next"
+
 import { asked } from "../../api/client"
 import { ProblemBox } from "../../parts/ProblemBox"
+import { useWords } from "../../parts/words"
 import "./job.css"
 
 export function Definition({ name }: { name: string }) {
-  const { t } = useTranslation("designer")
+  const t = useWords("designer")
   const { data, error } = asked.useQuery("get", "/api/v1/jobs/{name}/export", {
     params: { path: { name } },
     parseAs: "text",

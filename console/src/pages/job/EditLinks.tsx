@@ -1,16 +1,16 @@
 // Ways to change a job, for whoever may: edit, copy, save as a file, delete.
 import { useQueryClient } from "@tanstack/react-query"
 import { Link, useNavigate } from "@tanstack/react-router"
-import { useTranslation } from "react-i18next"
 import { api } from "../../api/client"
 import { Act, done } from "../../parts/Act"
 import { useMay } from "../../parts/may"
 import { save } from "../../parts/save"
+import { useWords } from "../../parts/words"
 import type { Job } from "../jobs/JobActions"
 import { SCRIPTS } from "../script/script"
 
 export function EditLinks({ job }: { job: Job }) {
-  const { t } = useTranslation("designer")
+  const t = useWords("designer")
   const may = useMay()
   const queries = useQueryClient()
   const navigate = useNavigate()

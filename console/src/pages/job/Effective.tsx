@@ -1,13 +1,14 @@
 // What the variables are that this job can name, and which level each comes from: the nearest counts.
-import { useTranslation } from "react-i18next"
+
 import { asked, type Schemas } from "../../api/client"
 import { ProblemBox } from "../../parts/ProblemBox"
 import { Tag } from "../../parts/StateTag"
+import { useWords } from "../../parts/words"
 
 type Variable = Schemas["EffectiveView"]
 
 export function Effective({ name }: { name: string }) {
-  const { t } = useTranslation("designer")
+  const t = useWords("designer")
   const { data, error } = asked.useQuery("get", "/api/v1/jobs/{name}/variables", { params: { path: { name } } })
   const used = data?.items.filter((one) => one.used) ?? []
   const unused = data?.items.filter((one) => !one.used) ?? []
@@ -29,7 +30,7 @@ export function Effective({ name }: { name: string }) {
 }
 
 function Values({ of }: { of: Variable[] }) {
-  const { t } = useTranslation(["designer", "admin"])
+  const t = useWords(["designer", "admin"])
   const from = (one: Variable) =>
     one.folder ? t("admin:variables.in_folder", { folder: one.folder }) : t(`admin:variables.levels.${one.level}`)
   return (
@@ -42,7 +43,7 @@ function Values({ of }: { of: Variable[] }) {
 }
 
 function Value({ one, from }: { one: Variable; from: string }) {
-  const { t } = useTranslation("designer")
+  const t = useWords("designer")
   return (
     <>
       <dt>

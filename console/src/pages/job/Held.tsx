@@ -1,12 +1,13 @@
 // A job that broke us is held: why, and how it goes on.
-import { useTranslation } from "react-i18next"
+
 import { api } from "../../api/client"
 import { Act } from "../../parts/Act"
 import { useChange } from "../../parts/change"
+import { useWords } from "../../parts/words"
 import type { Job } from "../jobs/JobActions"
 
 export function Held({ job }: { job: Job }) {
-  const { t } = useTranslation("designer")
+  const t = useWords("designer")
   const change = useChange()
   const { name } = job
   const release = () =>

@@ -1,6 +1,5 @@
 // One job: what it is, why it does what it does, when it runs next, what it was, and what came of it.
 import { Link, useParams } from "@tanstack/react-router"
-import { useTranslation } from "react-i18next"
 import { asked } from "../../api/client"
 import { Empty } from "../../parts/Empty"
 import { Markdown } from "../../parts/Markdown"
@@ -12,6 +11,7 @@ import { Tag } from "../../parts/StateTag"
 import { useTitle } from "../../parts/title"
 import { triggerWords } from "../../parts/trigger"
 import { Why } from "../../parts/Why"
+import { useWords } from "../../parts/words"
 import { Loading } from "../../shell/Loading"
 import { InstanceRows } from "../instances/InstanceRows"
 import { type Job, JobActions } from "../jobs/JobActions"
@@ -25,7 +25,7 @@ import { NextTimes } from "./NextTimes"
 import { Versions } from "./Versions"
 
 export function JobPage() {
-  const { t } = useTranslation("designer")
+  const t = useWords("designer")
   const { name } = useParams({ from: "/jobs/$name" })
   const may = useMay()
   const asking = asked.useQuery("get", "/api/v1/jobs/{name}", { params: { path: { name } } })
@@ -60,7 +60,7 @@ export function JobPage() {
 }
 
 function Facts({ job }: { job: Job }) {
-  const { t } = useTranslation("designer")
+  const t = useWords("designer")
   const labels = Object.entries(job.labels)
   return (
     <section className="card">
@@ -92,13 +92,13 @@ function Facts({ job }: { job: Job }) {
 }
 
 function JobWhy({ name }: { name: string }) {
-  const { t } = useTranslation("designer")
+  const t = useWords("designer")
   const { data, error } = asked.useQuery("get", "/api/v1/jobs/{name}/why", { params: { path: { name } } })
   return <Why title={t("job.why")} why={data} error={error} />
 }
 
 function Latest({ name }: { name: string }) {
-  const { t } = useTranslation("designer")
+  const t = useWords("designer")
   const query = { job: name, limit: 10 }
   const { data, error } = asked.useQuery("get", "/api/v1/instances", { params: { query } })
   return (

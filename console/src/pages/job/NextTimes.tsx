@@ -1,21 +1,24 @@
 // The next planned times exactly as they will happen, in the job's zone and in the chosen one.
-import { useTranslation } from "react-i18next"
+
 import { asked } from "../../api/client"
 import { Moment } from "../../parts/Moment"
 import { ProblemBox } from "../../parts/ProblemBox"
 import { browserZone, usePrefs } from "../../parts/prefs"
 import { inZone } from "../../parts/time"
+import { useWords } from "../../parts/words"
+import { useNote } from "../../words/notes"
 
 export function NextTimes({ name }: { name: string }) {
-  const { t } = useTranslation("designer")
+  const t = useWords("designer")
   const zone = usePrefs().zone ?? browserZone()
   const params = { path: { name }, query: { n: 5 } }
   const { data, error } = asked.useQuery("get", "/api/v1/jobs/{name}/next", { params })
+  const note = useNote(data?.note)
   return (
     <section className="card">
       <h2>{t("job.next")}</h2>
       {error && <ProblemBox error={error} />}
-      {data?.note && <p className="soft">{data.note}</p>}
+      {note && <p className="soft">{note}</p>}
       {data && data.fires.length === 0 && !data.note && <p className="soft">{t("job.next_none")}</p>}
       {data && data.fires.length > 0 && (
         <>

@@ -1,15 +1,15 @@
 // What the job was, newest first.
 import { Link } from "@tanstack/react-router"
-import { useTranslation } from "react-i18next"
 import { asked } from "../../api/client"
 import { Moment } from "../../parts/Moment"
 import { ProblemBox } from "../../parts/ProblemBox"
 import { Tag } from "../../parts/StateTag"
+import { useWords } from "../../parts/words"
 
 const SHOWN = 8
 
 export function Versions({ name }: { name: string }) {
-  const { t } = useTranslation("designer")
+  const t = useWords("designer")
   const { data, error } = asked.useQuery("get", "/api/v1/jobs/{name}/versions", { params: { path: { name } } })
   return (
     <section className="card">

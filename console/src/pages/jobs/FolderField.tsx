@@ -1,13 +1,13 @@
 // The filter by folder: typed, or chosen from the folders there are; and the way up from a folder that is chosen.
 import { useId, useState } from "react"
-import { useTranslation } from "react-i18next"
 import { asked } from "../../api/client"
 import { LateInput } from "../../parts/LateInput"
 import { To } from "../../parts/To"
+import { useWords } from "../../parts/words"
 import { foldersOf, wayTo } from "./folders"
 
 export function FolderField({ folder, change }: { folder: string | undefined; change: (folder: string) => void }) {
-  const { t } = useTranslation("designer")
+  const t = useWords("designer")
   const id = useId()
   const [wanted, want] = useState(false)
   const { data } = asked.useQuery("get", "/api/v1/folders", undefined, {
@@ -29,7 +29,7 @@ export function FolderField({ folder, change }: { folder: string | undefined; ch
 }
 
 export function WayUp({ folder }: { folder: string }) {
-  const { t } = useTranslation("designer")
+  const t = useWords("designer")
   return (
     <nav className="way-up" aria-label={t("jobs.folder")}>
       <To to="/jobs">{t("jobs.all_folders")}</To>

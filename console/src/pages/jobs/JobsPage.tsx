@@ -1,10 +1,8 @@
 // All jobs by name, with what comes next and what came last.
-import { keepPreviousData } from "@tanstack/react-query"
+import { keepPreviousData, useQuery } from "@tanstack/react-query"
 import { Link } from "@tanstack/react-router"
 import type { TFunction } from "i18next"
 import { useMemo } from "react"
-import { useTranslation } from "react-i18next"
-import { asked } from "../../api/client"
 import { Empty } from "../../parts/Empty"
 import { useFavourites } from "../../parts/favourites"
 import { LateInput } from "../../parts/LateInput"
@@ -20,7 +18,7 @@ import { To, toJob } from "../../parts/To"
 import { useTitle } from "../../parts/title"
 import { triggerWords } from "../../parts/trigger"
 import { useWords } from "../../parts/words"
-import { type JobFilters, MODES } from "../../routes/designer"
+import { type JobFilters, jobsAsked, MODES } from "../../routes/designer"
 import { Loading } from "../../shell/Loading"
 import { FolderField, WayUp } from "./FolderField"
 import { type Job, JobActions } from "./JobActions"
@@ -28,11 +26,10 @@ import { Star } from "./Star"
 import { Strip } from "./Strip"
 
 export function JobsPage() {
-  const { t } = useTranslation("designer")
+  const t = useWords("designer")
   const { filters, change } = useFilters<JobFilters>()
-  const { name, folder, label, mode, cursor } = filters
-  const query = { name, folder, label, mode, cursor, limit: 50 }
-  const asking = asked.useQuery("get", "/api/v1/jobs", { params: { query } }, { placeholderData: keepPreviousData })
+  const { name, folder, label, mode } = filters
+  const asking = useQuery({ ...jobsAsked(filters), placeholderData: keepPreviousData })
   const { data, error } = asking
   const columns = useColumns()
   const may = useMay()
@@ -68,7 +65,7 @@ export function JobsPage() {
 }
 
 function useColumns(): Column<Job>[] {
-  const { t } = useTranslation("designer")
+  const t = useWords("designer")
   return useMemo(() => columns(t), [t])
 }
 
@@ -137,7 +134,7 @@ function Owner({ owner }: { owner: string }) {
 }
 
 function Favourites() {
-  const { t } = useTranslation("designer")
+  const t = useWords("designer")
   const { kept } = useFavourites()
   if (kept.length === 0) return null
   return (
@@ -155,7 +152,7 @@ function Favourites() {
 type Change = (changed: Partial<JobFilters>) => Promise<void>
 
 function Filters({ filters, change }: { filters: JobFilters; change: Change }) {
-  const { t } = useTranslation(["designer", "parts"])
+  const t = useWords(["designer", "parts"])
   const chosen = (value: string) => MODES.find((mode) => mode === value)
   return (
     <search className="filters">
@@ -193,7 +190,7 @@ function Filters({ filters, change }: { filters: JobFilters; change: Change }) {
 }
 
 function None({ filtered, change }: { filtered: boolean; change: Change }) {
-  const { t } = useTranslation(["designer", "parts"])
+  const t = useWords(["designer", "parts"])
   if (!filtered) {
     return (
       <Empty title={t("designer:jobs.empty")} hint={t("designer:jobs.empty_hint")}>

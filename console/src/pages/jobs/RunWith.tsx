@@ -1,7 +1,6 @@
 // Runs a job once with other parameters, or on a certain agent.
 import { useNavigate } from "@tanstack/react-router"
 import { useState } from "react"
-import { useTranslation } from "react-i18next"
 import { api, asked } from "../../api/client"
 import { done } from "../../parts/Act"
 import { Area, Field } from "../../parts/form/Field"
@@ -9,10 +8,11 @@ import { Form } from "../../parts/form/Form"
 import { Opens } from "../../parts/form/Opens"
 import { browserZone, usePrefs } from "../../parts/prefs"
 import { fromLocal } from "../../parts/time"
+import { useWords } from "../../parts/words"
 import type { Job } from "./JobActions"
 
 export function RunWith({ job }: { job: Job }) {
-  const { t } = useTranslation("designer")
+  const t = useWords("designer")
   const place = { folder: job.folder, labels: job.labels }
   return (
     <Opens
@@ -28,7 +28,7 @@ export function RunWith({ job }: { job: Job }) {
 }
 
 function RunForm({ job, close }: { job: Job; close: () => void }) {
-  const { t } = useTranslation("designer")
+  const t = useWords("designer")
   const navigate = useNavigate()
   const [params, setParams] = useState(JSON.stringify(job.body?.params ?? {}, null, 2))
   const [on, setOn] = useState("")

@@ -1,6 +1,5 @@
 // Groups: who is in them.
 import { useMemo, useState } from "react"
-import { useTranslation } from "react-i18next"
 import { api, asked, type Schemas } from "../../api/client"
 import { Act } from "../../parts/Act"
 import { useChange } from "../../parts/change"
@@ -12,12 +11,13 @@ import { List } from "../../parts/List"
 import type { Column } from "../../parts/Rows"
 import { SLOWLY } from "../../parts/slowly"
 import { useTitle } from "../../parts/title"
+import { useWords } from "../../parts/words"
 import { PeopleTabs } from "./PeopleTabs"
 
 type Group = Schemas["GroupView"]
 
 export function GroupsPage() {
-  const { t } = useTranslation("admin")
+  const t = useWords("admin")
   const asking = asked.useQuery("get", "/api/v1/groups", undefined, SLOWLY)
   useTitle(t("groups.title"))
   return (
@@ -43,7 +43,7 @@ export function GroupsPage() {
 }
 
 function useColumns(): Column<Group>[] {
-  const { t } = useTranslation("admin")
+  const t = useWords("admin")
   return useMemo(
     () => [
       { key: "name", title: t("groups.name"), show: (group) => group.name },
@@ -56,7 +56,7 @@ function useColumns(): Column<Group>[] {
 }
 
 function Members({ group }: { group: Group }) {
-  const { t } = useTranslation("admin")
+  const t = useWords("admin")
   const change = useChange()
   const name = group.name
   if (group.members.length === 0) return <span className="soft">{t("groups.nobody")}</span>
@@ -86,7 +86,7 @@ function Members({ group }: { group: Group }) {
 }
 
 function Actions({ group }: { group: Group }) {
-  const { t } = useTranslation("admin")
+  const t = useWords("admin")
   const change = useChange()
   const { name } = group
   const remove = () =>
@@ -117,7 +117,7 @@ function Actions({ group }: { group: Group }) {
 }
 
 function Make({ close }: { close: () => void }) {
-  const { t } = useTranslation("admin")
+  const t = useWords("admin")
   const change = useChange()
   const [name, setName] = useState("")
   const make = () => change(api.POST("/api/v1/groups", { body: { name: name.trim() } }), t("groups.made", { name }))
@@ -129,7 +129,7 @@ function Make({ close }: { close: () => void }) {
 }
 
 function Add({ group, close }: { group: Group; close: () => void }) {
-  const { t } = useTranslation("admin")
+  const t = useWords("admin")
   const change = useChange()
   const people = asked.useQuery("get", "/api/v1/people", undefined, SLOWLY)
   const [person, setPerson] = useState("")

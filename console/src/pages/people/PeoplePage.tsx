@@ -1,6 +1,5 @@
 // Everybody who has an account: people and programs.
 import { useMemo, useState } from "react"
-import { useTranslation } from "react-i18next"
 import { api, asked, type Schemas } from "../../api/client"
 import { useChange } from "../../parts/change"
 import { Empty } from "../../parts/Empty"
@@ -14,13 +13,14 @@ import { SLOWLY } from "../../parts/slowly"
 import { To } from "../../parts/To"
 import { useTitle } from "../../parts/title"
 import { hasProvider } from "../../parts/told"
+import { useWords } from "../../parts/words"
 import { PeopleTabs } from "./PeopleTabs"
 import { PersonState } from "./PersonState"
 
 type Person = Schemas["PersonView"]
 
 export function PeoplePage() {
-  const { t } = useTranslation("admin")
+  const t = useWords("admin")
   const asking = asked.useQuery("get", "/api/v1/people", undefined, SLOWLY)
   useTitle(t("people.title"))
   return (
@@ -45,7 +45,7 @@ export function PeoplePage() {
 }
 
 function useColumns(): Column<Person>[] {
-  const { t } = useTranslation("admin")
+  const t = useWords("admin")
   return useMemo(
     () => [
       {
@@ -64,7 +64,7 @@ function useColumns(): Column<Person>[] {
 }
 
 function Make({ close }: { close: () => void }) {
-  const { t } = useTranslation("admin")
+  const t = useWords("admin")
   const change = useChange()
   const [name, setName] = useState("")
   const [kind, setKind] = useState<Person["kind"]>("person")

@@ -1,9 +1,10 @@
 // People and the groups they are in; roles and who has them.
-import { useTranslation } from "react-i18next"
+
 import { Tabs } from "../../parts/Tabs"
+import { useWords } from "../../parts/words"
 
 export function PeopleTabs() {
-  const { t } = useTranslation("admin")
+  const t = useWords("admin")
   const tabs = [
     { to: "/people", words: t("people.title"), needs: "person.see" },
     { to: "/groups", words: t("groups.title"), needs: "person.see" },

@@ -1,10 +1,10 @@
 // Permissions by name; what each means is told on hover and to screen readers.
-import { useTranslation } from "react-i18next"
+import { useWords } from "../../parts/words"
 import { keyOf } from "./every"
 import "./people.css"
 
 export function Permissions({ names }: { names: string[] }) {
-  const { t } = useTranslation("admin")
+  const t = useWords("admin")
   return (
     <span className="perms">
       {names.map((name) => {

@@ -1,10 +1,11 @@
 // Whether somebody can get in.
-import { useTranslation } from "react-i18next"
+
 import type { Schemas } from "../../api/client"
 import { Tag } from "../../parts/StateTag"
+import { useWords } from "../../parts/words"
 
 export function PersonState({ person }: { person: Schemas["PersonView"] }) {
-  const { t } = useTranslation("admin")
+  const t = useWords("admin")
   if (person.disabled_at) return <Tag tone="calm">{t("people.disabled")}</Tag>
   if (person.locked_until && Date.parse(person.locked_until) > Date.now()) {
     return (

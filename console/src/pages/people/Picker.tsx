@@ -1,13 +1,13 @@
 // Picks permissions, each explained in a sentence. One that lets somebody act on something without seeing it says so.
 import { useId } from "react"
-import { useTranslation } from "react-i18next"
+import { useWords } from "../../parts/words"
 import { KINDS, type Kind, keyOf } from "./every"
 import "./people.css"
 
 type Props = { words: string; hint?: string; value: string[]; change: (picked: string[]) => void }
 
 export function Picker({ words, hint, value, change }: Props) {
-  const { t } = useTranslation("admin")
+  const t = useWords("admin")
   const id = useId()
   const toggle = (permission: string) =>
     change(value.includes(permission) ? value.filter((one) => one !== permission) : [...value, permission])

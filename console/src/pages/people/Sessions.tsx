@@ -1,6 +1,5 @@
 // Where somebody is signed in, and an end to it.
 import { useMemo } from "react"
-import { useTranslation } from "react-i18next"
 import { api, asked, type Schemas } from "../../api/client"
 import { Act } from "../../parts/Act"
 import { useChange } from "../../parts/change"
@@ -10,6 +9,7 @@ import { Moment } from "../../parts/Moment"
 import type { Column } from "../../parts/Rows"
 import { Tag } from "../../parts/StateTag"
 import { SLOWLY } from "../../parts/slowly"
+import { useWords } from "../../parts/words"
 import { programOf } from "./program"
 
 type Session = Schemas["SessionInfoView"]
@@ -17,7 +17,7 @@ type Session = Schemas["SessionInfoView"]
 const end = (id: string) => api.DELETE("/api/v1/sessions/{session}", { params: { path: { session: id } } })
 
 export function OwnSessions() {
-  const { t } = useTranslation("admin")
+  const t = useWords("admin")
   const change = useChange()
   const asking = asked.useQuery("get", "/api/v1/sessions", undefined, SLOWLY)
   const shown = useColumns()
@@ -51,7 +51,7 @@ export function OwnSessions() {
 }
 
 export function SessionsOf({ person }: { person: string }) {
-  const { t } = useTranslation("admin")
+  const t = useWords("admin")
   const change = useChange()
   const params = { path: { name: person } }
   const asking = asked.useQuery("get", "/api/v1/people/{name}/sessions", { params }, SLOWLY)
@@ -86,7 +86,7 @@ export function SessionsOf({ person }: { person: string }) {
 }
 
 function useColumns(): Column<Session>[] {
-  const { t } = useTranslation("admin")
+  const t = useWords("admin")
   return useMemo(
     () => [
       {

@@ -1,6 +1,5 @@
 // API tokens, one's own or somebody's: listed, made (shown once), revoked.
 import { useMemo, useState } from "react"
-import { useTranslation } from "react-i18next"
 import { api, asked, type Schemas } from "../../api/client"
 import { Act, done } from "../../parts/Act"
 import { useChange } from "../../parts/change"
@@ -13,6 +12,7 @@ import { List } from "../../parts/List"
 import { Moment } from "../../parts/Moment"
 import type { Column } from "../../parts/Rows"
 import { SLOWLY } from "../../parts/slowly"
+import { useWords } from "../../parts/words"
 import { Picker } from "./Picker"
 
 type Token = Schemas["TokenView"]
@@ -28,7 +28,7 @@ export function TokensOf({ person }: { person: string }) {
 }
 
 function Listed({ asking, person }: { asking: Listing; person?: string }) {
-  const { t } = useTranslation("admin")
+  const t = useWords("admin")
   const needs = person === undefined ? {} : { needs: "person.edit" }
   return (
     <section aria-labelledby="tokens">
@@ -51,7 +51,7 @@ function Listed({ asking, person }: { asking: Listing; person?: string }) {
 }
 
 function useColumns(person: string | undefined): Column<Token>[] {
-  const { t } = useTranslation("admin")
+  const t = useWords("admin")
   const change = useChange()
   return useMemo(() => {
     const revoke = (id: number) =>
@@ -93,7 +93,7 @@ function useColumns(person: string | undefined): Column<Token>[] {
 }
 
 function Scope({ token }: { token: Token }) {
-  const { t } = useTranslation("admin")
+  const t = useWords("admin")
   const scope = token.scope ?? []
   return (
     <span>
@@ -106,7 +106,7 @@ function Scope({ token }: { token: Token }) {
 const LASTS = ["1d", "30d", "90d", "365d", ""] as const
 
 function Make({ person }: { person?: string }) {
-  const { t } = useTranslation("admin")
+  const t = useWords("admin")
   const [name, setName] = useState("")
   const [lasts, setLasts] = useState<(typeof LASTS)[number]>("90d")
   const [here, setHere] = useState(false)

@@ -1,6 +1,6 @@
 // What a person may do, and why: each permission with the grant, the role and the place it comes from.
+import type { TFunction } from "i18next"
 import { useMemo } from "react"
-import { useTranslation } from "react-i18next"
 import { asked, type Schemas } from "../../api/client"
 import { useWhoami } from "../../parts/may"
 import { ProblemBox } from "../../parts/ProblemBox"
@@ -9,13 +9,14 @@ import { type Column, Rows } from "../../parts/Rows"
 import { Tag } from "../../parts/StateTag"
 import { SLOWLY } from "../../parts/slowly"
 import { useTenant } from "../../parts/tenant"
+import { useWords } from "../../parts/words"
 import type { PersonSearch } from "../../routes/people"
 import { keyOf, PERMISSIONS } from "../people/every"
 import { Scope } from "../rights/Scope"
 import { explain, type Reason } from "./explain"
 
 export function Effective({ person }: { person: Schemas["PersonView"] }) {
-  const { t } = useTranslation("admin")
+  const t = useWords("admin")
   const { filters, change } = useFilters<PersonSearch>()
   const grants = asked.useQuery("get", "/api/v1/grants", undefined, SLOWLY)
   const roles = asked.useQuery("get", "/api/v1/roles", undefined, SLOWLY)
@@ -59,7 +60,7 @@ export function Effective({ person }: { person: Schemas["PersonView"] }) {
 }
 
 function Answer({ reasons, asks }: { reasons: Reason[]; asks: string }) {
-  const { t } = useTranslation("admin")
+  const t = useWords("admin")
   const counting = reasons.filter((reason) => reason.counts === "yes")
   const short = reasons.filter((reason) => reason.counts !== "yes")
   return (
@@ -81,14 +82,14 @@ function Answer({ reasons, asks }: { reasons: Reason[]; asks: string }) {
 }
 
 function All({ reasons }: { reasons: Reason[] }) {
-  const { t } = useTranslation("admin")
+  const t = useWords("admin")
   const counting = reasons.filter((reason) => reason.counts === "yes")
   if (counting.length === 0) return <p>{t("rights.none")}</p>
   return <Reasons reasons={counting} />
 }
 
 function Reasons({ reasons }: { reasons: Reason[] }) {
-  const { t } = useTranslation("admin")
+  const t = useWords("admin")
   const columns = useMemo<Column<Reason>[]>(
     () => [
       {
@@ -121,7 +122,7 @@ function Reasons({ reasons }: { reasons: Reason[] }) {
   return <Rows label={t("rights.title")} columns={columns} rows={reasons} id={id} />
 }
 
-function because(grant: Schemas["GrantView"], t: ReturnType<typeof useTranslation<"admin">>["t"]): string {
+function because(grant: Schemas["GrantView"], t: TFunction<"admin">): string {
   if (grant.from_provider) return t("rights.from_provider", { role: grant.role })
   if (grant.group !== null) return t("rights.through", { role: grant.role, group: grant.group })
   return t("rights.direct", { role: grant.role })

@@ -1,16 +1,16 @@
 // What can be done to an account.
 import { useNavigate } from "@tanstack/react-router"
 import { useState } from "react"
-import { useTranslation } from "react-i18next"
 import { api, type Schemas } from "../../api/client"
 import { Act } from "../../parts/Act"
 import { useChange } from "../../parts/change"
 import { Field } from "../../parts/form/Field"
 import { Form } from "../../parts/form/Form"
 import { Opens } from "../../parts/form/Opens"
+import { useWords } from "../../parts/words"
 
 export function PersonActions({ person }: { person: Schemas["PersonView"] }) {
-  const { t } = useTranslation("admin")
+  const t = useWords("admin")
   const change = useChange()
   const navigate = useNavigate()
   const { name } = person
@@ -62,7 +62,7 @@ export function PersonActions({ person }: { person: Schemas["PersonView"] }) {
 }
 
 function Password({ name, close }: { name: string; close: () => void }) {
-  const { t } = useTranslation("admin")
+  const t = useWords("admin")
   const change = useChange()
   const [password, setPassword] = useState("")
   const set = () => {

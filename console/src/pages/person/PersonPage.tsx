@@ -1,12 +1,12 @@
 // One account: how somebody gets in, what they may do and why, their tokens and sessions.
 import { Link, useParams } from "@tanstack/react-router"
-import { useTranslation } from "react-i18next"
 import { asked, type Schemas } from "../../api/client"
 import { Moment } from "../../parts/Moment"
 import { useMay } from "../../parts/may"
 import { ProblemBox } from "../../parts/ProblemBox"
 import { SLOWLY } from "../../parts/slowly"
 import { useTitle } from "../../parts/title"
+import { useWords } from "../../parts/words"
 import { Loading } from "../../shell/Loading"
 import { PersonState } from "../people/PersonState"
 import { SessionsOf } from "../people/Sessions"
@@ -43,7 +43,7 @@ export function PersonPage() {
 }
 
 function Facts({ person }: { person: Person }) {
-  const { t } = useTranslation("admin")
+  const t = useWords("admin")
   const seesAudit = useMay()("audit.see")
   const ways = [
     person.has_password && t("people.by_password"),

@@ -1,7 +1,6 @@
 // Pools: where jobs may run, how much at once, and for executors at which addresses.
 import { Link } from "@tanstack/react-router"
 import { useMemo, useState } from "react"
-import { useTranslation } from "react-i18next"
 import { api, asked, type Schemas } from "../../api/client"
 import { Act } from "../../parts/Act"
 import { useChange } from "../../parts/change"
@@ -13,13 +12,14 @@ import { List } from "../../parts/List"
 import type { Column } from "../../parts/Rows"
 import { Tabs } from "../../parts/Tabs"
 import { useTitle } from "../../parts/title"
+import { useWords } from "../../parts/words"
 import { boundIn, wordsIn } from "../../parts/written"
 import { slotsOf } from "../agents/slots"
 
 type Pool = Schemas["PoolView"]
 
 export function PoolTabs() {
-  const { t } = useTranslation("admin")
+  const t = useWords("admin")
   const tabs = [
     { to: "/pools", words: t("pools.title"), needs: "pool.see" },
     { to: "/resources", words: t("resources.title"), needs: "resource.see" },
@@ -28,7 +28,7 @@ export function PoolTabs() {
 }
 
 export function PoolsPage() {
-  const { t } = useTranslation("admin")
+  const t = useWords("admin")
   const asking = asked.useQuery("get", "/api/v1/pools", undefined, { refetchInterval: 10_000 })
   useTitle(t("pools.title"))
   return (
@@ -54,7 +54,7 @@ export function PoolsPage() {
 }
 
 function useColumns(): Column<Pool>[] {
-  const { t } = useTranslation("admin")
+  const t = useWords("admin")
   return useMemo(
     () => [
       { key: "name", title: t("pools.name"), wide: "rest", show: (pool) => pool.name },
@@ -73,7 +73,7 @@ function useColumns(): Column<Pool>[] {
 }
 
 function Actions({ pool }: { pool: Pool }) {
-  const { t } = useTranslation("admin")
+  const t = useWords("admin")
   const change = useChange()
   const { name } = pool
   const remove = () =>
@@ -104,7 +104,7 @@ function Actions({ pool }: { pool: Pool }) {
 }
 
 function Edit({ pool, close }: { pool?: Pool; close: () => void }) {
-  const { t } = useTranslation("admin")
+  const t = useWords("admin")
   const change = useChange()
   const [name, setName] = useState(pool?.name ?? "")
   const [limit, setLimit] = useState(pool?.limit?.toString() ?? "")

@@ -1,6 +1,5 @@
 // What instances share: mutexes and counted resources, who holds them, and who waits in which order.
 import { useMemo, useState } from "react"
-import { useTranslation } from "react-i18next"
 import { api, asked, type Schemas } from "../../api/client"
 import { useChange } from "../../parts/change"
 import { Empty } from "../../parts/Empty"
@@ -13,13 +12,14 @@ import { type Column, Rows } from "../../parts/Rows"
 import { Tag } from "../../parts/StateTag"
 import { To, toInstance, toJob } from "../../parts/To"
 import { useTitle } from "../../parts/title"
+import { useWords } from "../../parts/words"
 import { Loading } from "../../shell/Loading"
 import { PoolTabs } from "./PoolsPage"
 
 type Resource = Schemas["ResourceView"]
 
 export function ResourcesPage() {
-  const { t } = useTranslation("admin")
+  const t = useWords("admin")
   const asking = asked.useQuery("get", "/api/v1/resources")
   const { data, error } = asking
   useTitle(t("resources.title"))
@@ -47,7 +47,7 @@ export function ResourcesPage() {
 }
 
 function One({ resource }: { resource: Resource }) {
-  const { t } = useTranslation("admin")
+  const t = useWords("admin")
   const { name, kind, units, held, waiting } = resource
   return (
     <section className="card">
@@ -75,7 +75,7 @@ function One({ resource }: { resource: Resource }) {
 }
 
 function Line({ resource }: { resource: Resource }) {
-  const { t } = useTranslation("admin")
+  const t = useWords("admin")
   const columns = useMemo<Column<Schemas["TicketView"]>[]>(
     () => [
       {
@@ -105,7 +105,7 @@ function Line({ resource }: { resource: Resource }) {
 }
 
 function Edit({ resource, close }: { resource?: Resource; close: () => void }) {
-  const { t } = useTranslation("admin")
+  const t = useWords("admin")
   const change = useChange()
   const [name, setName] = useState(resource?.name ?? "")
   const [units, setUnits] = useState(String(resource?.units ?? 1))

@@ -1,6 +1,5 @@
 // Gives a role to a person or a group: in this tenant or everywhere, perhaps only in a folder or for labels.
 import { useState } from "react"
-import { useTranslation } from "react-i18next"
 import { api, asked } from "../../api/client"
 import { useChange } from "../../parts/change"
 import { Choice, Field, Tick } from "../../parts/form/Field"
@@ -8,12 +7,13 @@ import { Form } from "../../parts/form/Form"
 import { Opens } from "../../parts/form/Opens"
 import { useMay } from "../../parts/may"
 import { SLOWLY } from "../../parts/slowly"
+import { useWords } from "../../parts/words"
 import { labelsIn } from "../../parts/written"
 import { builtIn } from "./builtIn"
 
 /** To this person, if one is named. */
 export function GiveRole({ person }: { person?: string }) {
-  const { t } = useTranslation("admin")
+  const t = useWords("admin")
   return (
     <Opens type="primary" needs="member.edit" words={t("grants.make")} title={t("grants.make")}>
       {(close) => <Give close={close} {...(person === undefined ? {} : { person })} />}
@@ -22,7 +22,7 @@ export function GiveRole({ person }: { person?: string }) {
 }
 
 function Give({ person, close }: { person?: string; close: () => void }) {
-  const { t } = useTranslation("admin")
+  const t = useWords("admin")
   const change = useChange()
   const roles = asked.useQuery("get", "/api/v1/roles", undefined, SLOWLY)
   const [whom, setWhom] = useState<"person" | "group">("person")

@@ -1,6 +1,5 @@
 // Who has which role, where, and by whom it was given.
 import { useMemo } from "react"
-import { useTranslation } from "react-i18next"
 import { api, asked, type Schemas } from "../../api/client"
 import { Act } from "../../parts/Act"
 import { useChange } from "../../parts/change"
@@ -13,6 +12,7 @@ import { Tag } from "../../parts/StateTag"
 import { SLOWLY } from "../../parts/slowly"
 import { To } from "../../parts/To"
 import { useTitle } from "../../parts/title"
+import { useWords } from "../../parts/words"
 import { PeopleTabs } from "../people/PeopleTabs"
 import { GiveRole } from "./GiveRole"
 import { Scope } from "./Scope"
@@ -20,7 +20,7 @@ import { Scope } from "./Scope"
 type Grant = Schemas["GrantView"]
 
 export function GrantsPage() {
-  const { t } = useTranslation("admin")
+  const t = useWords("admin")
   const asking = asked.useQuery("get", "/api/v1/grants", undefined, SLOWLY)
   useTitle(t("grants.title"))
   return (
@@ -44,7 +44,7 @@ export function GrantsPage() {
 }
 
 function useColumns(): Column<Grant>[] {
-  const { t } = useTranslation("admin")
+  const t = useWords("admin")
   return useMemo(
     () => [
       { key: "whom", title: t("grants.whom"), wide: "rest", show: (grant) => <Whom grant={grant} /> },
@@ -59,7 +59,7 @@ function useColumns(): Column<Grant>[] {
 }
 
 function Whom({ grant }: { grant: Grant }) {
-  const { t } = useTranslation("admin")
+  const t = useWords("admin")
   const mayLook = useMay()("person.see")
   if (grant.group !== null) return t("grants.group_of", { group: grant.group })
   const name = grant.person ?? ""
@@ -67,7 +67,7 @@ function Whom({ grant }: { grant: Grant }) {
 }
 
 export function TakeAway({ grant }: { grant: Grant }) {
-  const { t } = useTranslation("admin")
+  const t = useWords("admin")
   const change = useChange()
   const who = grant.person ?? t("grants.group_of", { group: grant.group })
   const { role } = grant

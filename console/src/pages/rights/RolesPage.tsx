@@ -1,6 +1,5 @@
 // Roles: named sets of permissions, the built-in ones explained in a sentence.
 import { useMemo, useState } from "react"
-import { useTranslation } from "react-i18next"
 import { api, asked, type Schemas } from "../../api/client"
 import { Act } from "../../parts/Act"
 import { useChange } from "../../parts/change"
@@ -12,6 +11,7 @@ import type { Column } from "../../parts/Rows"
 import { Tag } from "../../parts/StateTag"
 import { SLOWLY } from "../../parts/slowly"
 import { useTitle } from "../../parts/title"
+import { useWords } from "../../parts/words"
 import { PeopleTabs } from "../people/PeopleTabs"
 import { Permissions } from "../people/Permissions"
 import { Picker } from "../people/Picker"
@@ -20,7 +20,7 @@ import { builtIn } from "./builtIn"
 type Role = Schemas["RoleView"]
 
 export function RolesPage() {
-  const { t } = useTranslation("admin")
+  const t = useWords("admin")
   const asking = asked.useQuery("get", "/api/v1/roles", undefined, SLOWLY)
   useTitle(t("roles.title"))
   return (
@@ -40,7 +40,7 @@ export function RolesPage() {
 }
 
 function useColumns(): Column<Role>[] {
-  const { t } = useTranslation("admin")
+  const t = useWords("admin")
   return useMemo(
     () => [
       { key: "name", title: t("roles.name"), show: (role) => <strong>{role.name}</strong> },
@@ -56,7 +56,7 @@ function useColumns(): Column<Role>[] {
 }
 
 function Meaning({ role }: { role: Role }) {
-  const { t } = useTranslation("admin")
+  const t = useWords("admin")
   const known = builtIn(role.name)
   if (!role.built_in || !known) return <Permissions names={role.permissions} />
   return (
@@ -68,7 +68,7 @@ function Meaning({ role }: { role: Role }) {
 }
 
 function Actions({ role }: { role: Role }) {
-  const { t } = useTranslation("admin")
+  const t = useWords("admin")
   const change = useChange()
   const { name } = role
   const remove = () =>
@@ -99,7 +99,7 @@ function Actions({ role }: { role: Role }) {
 }
 
 function Edit({ role, close }: { role?: Role; close: () => void }) {
-  const { t } = useTranslation("admin")
+  const t = useWords("admin")
   const change = useChange()
   const [name, setName] = useState(role?.name ?? "")
   const [permissions, setPermissions] = useState(role?.permissions ?? [])

@@ -1,11 +1,11 @@
 // Where a right holds: everywhere or in a tenant, perhaps only in a folder or for labels.
-import { useTranslation } from "react-i18next"
+import { useWords } from "../../parts/words"
 import { labelsOut } from "../../parts/written"
 
 type Props = { scope: { tenant: string | null; folder: string | null; labels: Record<string, string> } }
 
 export function Scope({ scope }: Props) {
-  const { t } = useTranslation("admin")
+  const t = useWords("admin")
   const labels = labelsOut(scope.labels)
   return (
     <>

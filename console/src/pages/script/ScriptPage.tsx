@@ -4,7 +4,6 @@ import { useQueryClient } from "@tanstack/react-query"
 import { Link, useParams } from "@tanstack/react-router"
 import type { TFunction } from "i18next"
 import { useState } from "react"
-import { useTranslation } from "react-i18next"
 import { api, asked } from "../../api/client"
 import { Act, done } from "../../parts/Act"
 import { CodeField, Comparison } from "../../parts/code/lazy"
@@ -16,6 +15,7 @@ import { StateTag } from "../../parts/StateTag"
 import { talk } from "../../parts/talk"
 import { useTitle } from "../../parts/title"
 import { useUnsaved } from "../../parts/unsaved"
+import { useWords } from "../../parts/words"
 import { Loading } from "../../shell/Loading"
 import { type Body, longOf, withSource } from "../editor/draft"
 import { type Script, scriptOf, scriptVersions, trialOf } from "./script"
@@ -23,7 +23,7 @@ import { takeAway } from "./trial"
 import "../editor/editor.css"
 
 export function ScriptPage() {
-  const { t } = useTranslation("editor")
+  const t = useWords("editor")
   const { name } = useParams({ from: "/jobs/$name/script" })
   const asking = asked.useQuery("get", "/api/v1/jobs/{name}", { params: { path: { name } } })
   useTitle(t("script.title", { name }))
@@ -44,7 +44,7 @@ export function ScriptPage() {
 }
 
 function Editor({ name, body, kind }: { name: string; body: Body; kind: Script }) {
-  const { t } = useTranslation("editor")
+  const t = useWords("editor")
   const queries = useQueryClient()
   const saved = sourceOf(body, kind)
   // What stood there when this was begun: if the job has another script by now, somebody else wrote it.
@@ -129,7 +129,7 @@ function overwriting(t: TFunction<"editor">) {
 }
 
 function Trial({ id }: { id: number }) {
-  const { t } = useTranslation("editor")
+  const t = useWords("editor")
   const { data } = asked.useQuery("get", "/api/v1/instances/{id}", { params: { path: { id } } })
   return (
     <section className="card" aria-labelledby="trial">
@@ -148,7 +148,7 @@ function Trial({ id }: { id: number }) {
 type OlderProps = { name: string; kind: Script; source: string; take: (source: string) => void }
 
 function Older({ name, kind, source, take }: OlderProps) {
-  const { t } = useTranslation(["editor", "designer"])
+  const t = useWords(["editor", "designer"])
   const { data } = asked.useQuery("get", "/api/v1/jobs/{name}/versions", { params: { path: { name } } })
   const [chosen, choose] = useState<number>()
   const all = scriptVersions(data?.items ?? [], kind)

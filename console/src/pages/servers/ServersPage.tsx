@@ -1,6 +1,5 @@
 // The servers of the installation: what each owns, in which term, how far it has decided, and its share.
 import { useMemo, useState } from "react"
-import { useTranslation } from "react-i18next"
 import { api, asked, type Schemas } from "../../api/client"
 import { Act } from "../../parts/Act"
 import { useChange } from "../../parts/change"
@@ -13,6 +12,7 @@ import { ProblemBox } from "../../parts/ProblemBox"
 import { type Column, Rows } from "../../parts/Rows"
 import { Tag } from "../../parts/StateTag"
 import { useTitle } from "../../parts/title"
+import { useWords } from "../../parts/words"
 import { Loading } from "../../shell/Loading"
 import { useHealth } from "../about/alive"
 
@@ -22,7 +22,7 @@ type Server = Schemas["ServerView"]
 const TONES = { alive: "good", draining: "warn", dead: "bad" } as const
 
 export function ServersPage() {
-  const { t } = useTranslation("admin")
+  const t = useWords("admin")
   // Leases are no events.
   const asking = asked.useQuery("get", "/api/v1/cluster", undefined, { refetchInterval: 5000 })
   const { data, error } = asking
@@ -42,7 +42,7 @@ export function ServersPage() {
 }
 
 function Servers({ cluster }: { cluster: Cluster }) {
-  const { t } = useTranslation("admin")
+  const t = useWords("admin")
   const here = cluster.answered_by
   const columns = useMemo<Column<Server>[]>(
     () => [
@@ -74,7 +74,7 @@ function Servers({ cluster }: { cluster: Cluster }) {
 }
 
 function Actions({ server }: { server: Server }) {
-  const { t } = useTranslation("admin")
+  const t = useWords("admin")
   const change = useChange()
   const { name } = server
   const params = { path: { id: server.id } }
@@ -127,7 +127,7 @@ function Actions({ server }: { server: Server }) {
 }
 
 function Weigh({ server, close }: { server: Server; close: () => void }) {
-  const { t } = useTranslation("admin")
+  const t = useWords("admin")
   const change = useChange()
   const [weight, setWeight] = useState(String(server.weight))
   const act = () => {
@@ -152,7 +152,7 @@ function Weigh({ server, close }: { server: Server; close: () => void }) {
 }
 
 function Shards({ cluster }: { cluster: Cluster }) {
-  const { t } = useTranslation("admin")
+  const t = useWords("admin")
   // How long ago the loop came round is known to the server that owns the shard.
   const health = useHealth(5000)
   const owner = new Map(cluster.servers.map((server) => [server.id, server.name]))

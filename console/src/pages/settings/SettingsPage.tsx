@@ -1,6 +1,5 @@
 // What holds for the whole installation: how much runs at once, a copy of everything, what was set aside because it broke us.
 import { useState } from "react"
-import { useTranslation } from "react-i18next"
 import { api, asked, type Schemas } from "../../api/client"
 import { Act, done } from "../../parts/Act"
 import { useChange } from "../../parts/change"
@@ -9,15 +8,17 @@ import { Form } from "../../parts/form/Form"
 import { Opens } from "../../parts/form/Opens"
 import { List } from "../../parts/List"
 import { Moment } from "../../parts/Moment"
+import { useMay } from "../../parts/may"
 import { ProblemBox } from "../../parts/ProblemBox"
 import type { Column } from "../../parts/Rows"
 import { save } from "../../parts/save"
 import { SLOWLY } from "../../parts/slowly"
 import { useTitle } from "../../parts/title"
+import { useWords } from "../../parts/words"
 import { boundIn } from "../../parts/written"
 
 export function SettingsPage() {
-  const { t } = useTranslation("admin")
+  const t = useWords("admin")
   useTitle(t("settings.title"))
   return (
     <div className="stack">
@@ -35,7 +36,7 @@ export function SettingsPage() {
 }
 
 function Limit() {
-  const { t } = useTranslation("admin")
+  const t = useWords("admin")
   const { data, error } = asked.useQuery("get", "/api/v1/limits", undefined, SLOWLY)
   return (
     <section className="card">
@@ -55,7 +56,7 @@ function Limit() {
 }
 
 function SetLimit({ limit, close }: { limit: number | null; close: () => void }) {
-  const { t } = useTranslation("admin")
+  const t = useWords("admin")
   const change = useChange()
   const [text, setText] = useState(limit?.toString() ?? "")
   const put = () => change(api.PUT("/api/v1/limits", { body: { limit: boundIn(text) } }), t("settings.limit_set"))
@@ -74,7 +75,11 @@ function SetLimit({ limit, close }: { limit: number | null; close: () => void })
 }
 
 function Backup() {
-  const { t } = useTranslation("admin")
+  const t = useWords("admin")
+  const enabled = useMay()("server.see")
+  const { data } = asked.useQuery("get", "/api/v1/cluster", undefined, { enabled })
+  // Only several servers can share a store, and only the embedded one is ours to copy.
+  const shared = (data?.servers.length ?? 0) > 0
   const take = async () => {
     const file = await done(api.POST("/api/v1/backup", { parseAs: "blob" }))
     save(file as Blob, "duly-backup.db")
@@ -84,16 +89,18 @@ function Backup() {
   return (
     <section className="card">
       <h2>{t("settings.backup")}</h2>
-      <p>{t("settings.backup_text")}</p>
-      <Act needs="system.edit" ask={ask} act={take}>
-        {t("settings.backup_go")}
-      </Act>
+      <p>{shared ? t("settings.backup_shared") : t("settings.backup_text")}</p>
+      {!shared && (
+        <Act needs="system.edit" ask={ask} act={take}>
+          {t("settings.backup_go")}
+        </Act>
+      )}
     </section>
   )
 }
 
 function Quarantine() {
-  const { t } = useTranslation("admin")
+  const t = useWords("admin")
   const asking = asked.useQuery("get", "/api/v1/quarantine", undefined, SLOWLY)
   const columns: Column<Schemas["QuarantineView"]>[] = [
     { key: "at", title: t("audit.at"), show: (one) => <Moment at={one.at} /> },

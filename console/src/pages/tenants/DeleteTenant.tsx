@@ -1,20 +1,20 @@
 // Deletes a tenant in three steps: take an export along, look what would go, type its name. Cannot be undone.
 import { useNavigate } from "@tanstack/react-router"
 import { useState } from "react"
-import { useTranslation } from "react-i18next"
 import { api, type Schemas } from "../../api/client"
 import { done } from "../../parts/Act"
 import { useChange } from "../../parts/change"
 import { Field, Tick } from "../../parts/form/Field"
 import { Form } from "../../parts/form/Form"
 import { Opens } from "../../parts/form/Opens"
+import { useWords } from "../../parts/words"
 import { Export } from "./Export"
 
 type Tenant = Schemas["TenantView"]
 type Deletion = Schemas["TenantDeletionView"]
 
 export function DeleteTenant({ tenant }: { tenant: Tenant }) {
-  const { t } = useTranslation("admin")
+  const t = useWords("admin")
   const { name } = tenant
   return (
     <Opens
@@ -30,7 +30,7 @@ export function DeleteTenant({ tenant }: { tenant: Tenant }) {
 }
 
 function Steps({ name, close }: { name: string; close: () => void }) {
-  const { t } = useTranslation("admin")
+  const t = useWords("admin")
   const [plan, setPlan] = useState<Deletion>()
   const look = async () => {
     setPlan(await done(api.DELETE("/api/v1/tenants/{name}", { params: { path: { name } } })))
@@ -51,7 +51,7 @@ function Steps({ name, close }: { name: string; close: () => void }) {
 }
 
 function Confirm({ name, plan, close }: { name: string; plan: Deletion; close: () => void }) {
-  const { t } = useTranslation(["admin", "parts"])
+  const t = useWords(["admin", "parts"])
   const change = useChange()
   const navigate = useNavigate()
   const [typed, setTyped] = useState("")

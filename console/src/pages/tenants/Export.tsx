@@ -1,11 +1,12 @@
 // Takes a tenant along as a file: jobs, pools, agents, variables, then history; of secrets the names only.
-import { useTranslation } from "react-i18next"
+
 import { api } from "../../api/client"
 import { Act, done } from "../../parts/Act"
 import { save } from "../../parts/save"
+import { useWords } from "../../parts/words"
 
 export function Export({ name }: { name: string }) {
-  const { t } = useTranslation("admin")
+  const t = useWords("admin")
   const take = async () => {
     const params = { path: { name } }
     const file = await done(api.GET("/api/v1/tenants/{name}/export", { params, parseAs: "blob" }))

@@ -1,7 +1,8 @@
 // The part of a tenant's form that says how much it may have.
-import { useTranslation } from "react-i18next"
+
 import type { Schemas } from "../../api/client"
 import { Field, Tick } from "../../parts/form/Field"
+import { useWords } from "../../parts/words"
 import { boundIn } from "../../parts/written"
 
 const BOUNDS = ["jobs", "running", "per_second", "log_bytes_per_day", "history_days"] as const
@@ -32,7 +33,7 @@ export function readQuotas(written: Written) {
 }
 
 export function Fields({ value, change }: { value: Written; change: (written: Written) => void }) {
-  const { t } = useTranslation("admin")
+  const t = useWords("admin")
   return (
     <>
       <Field

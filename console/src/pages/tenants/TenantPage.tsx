@@ -1,7 +1,6 @@
 // One tenant: what it has beside what it may have; change, export, delete.
 import { Link, useParams } from "@tanstack/react-router"
 import { useState } from "react"
-import { useTranslation } from "react-i18next"
 import { api, asked, type Schemas } from "../../api/client"
 import { useChange } from "../../parts/change"
 import { Form } from "../../parts/form/Form"
@@ -9,6 +8,7 @@ import { Opens } from "../../parts/form/Opens"
 import { Moment } from "../../parts/Moment"
 import { ProblemBox } from "../../parts/ProblemBox"
 import { useTitle } from "../../parts/title"
+import { useWords } from "../../parts/words"
 import { Loading } from "../../shell/Loading"
 import { DeleteTenant } from "./DeleteTenant"
 import { Export } from "./Export"
@@ -18,7 +18,7 @@ import { TenantState } from "./TenantsPage"
 type Tenant = Schemas["TenantView"]
 
 export function TenantPage() {
-  const { t } = useTranslation("admin")
+  const t = useWords("admin")
   const { name } = useParams({ from: "/tenants/$name" })
   const params = { path: { name } }
   const asking = asked.useQuery("get", "/api/v1/tenants/{name}", { params }, { refetchInterval: 10_000 })
@@ -52,7 +52,7 @@ export function TenantPage() {
 }
 
 function Usage({ tenant }: { tenant: Tenant }) {
-  const { t } = useTranslation("admin")
+  const t = useWords("admin")
   const { usage, quotas } = tenant
   const of = (used: number | undefined, bound: number | null | undefined) =>
     `${used ?? "–"} ${bound == null ? "" : t("tenants.of", { bound })}`
@@ -88,7 +88,7 @@ function Usage({ tenant }: { tenant: Tenant }) {
 }
 
 function Change({ tenant, close }: { tenant: Tenant; close: () => void }) {
-  const { t } = useTranslation("admin")
+  const t = useWords("admin")
   const change = useChange()
   const { name } = tenant
   const [quotas, setQuotas] = useState(writtenQuotas(tenant))

@@ -1,6 +1,5 @@
 // Tenants: who shares the installation, and how much each may have.
 import { useMemo, useState } from "react"
-import { useTranslation } from "react-i18next"
 import { api, asked, type Schemas } from "../../api/client"
 import { useChange } from "../../parts/change"
 import { Empty } from "../../parts/Empty"
@@ -14,12 +13,13 @@ import { Tag } from "../../parts/StateTag"
 import { SLOWLY } from "../../parts/slowly"
 import { To } from "../../parts/To"
 import { useTitle } from "../../parts/title"
+import { useWords } from "../../parts/words"
 import { Fields, readQuotas, writtenQuotas } from "./Quotas"
 
 type Tenant = Schemas["TenantView"]
 
 export function TenantsPage() {
-  const { t } = useTranslation("admin")
+  const t = useWords("admin")
   const asking = asked.useQuery("get", "/api/v1/tenants", undefined, SLOWLY)
   useTitle(t("tenants.title"))
   return (
@@ -44,7 +44,7 @@ export function TenantsPage() {
 }
 
 function useColumns(): Column<Tenant>[] {
-  const { t } = useTranslation("admin")
+  const t = useWords("admin")
   return useMemo(() => {
     const bound = (value: number | null | undefined) => value ?? t("no_bound")
     return [
@@ -65,7 +65,7 @@ function useColumns(): Column<Tenant>[] {
 }
 
 export function TenantState({ tenant }: { tenant: Tenant }) {
-  const { t } = useTranslation("admin")
+  const t = useWords("admin")
   return tenant.state === "active" ? (
     <Tag tone="good">{t("tenants.active")}</Tag>
   ) : (
@@ -76,7 +76,7 @@ export function TenantState({ tenant }: { tenant: Tenant }) {
 }
 
 function Make({ close }: { close: () => void }) {
-  const { t } = useTranslation("admin")
+  const t = useWords("admin")
   const change = useChange()
   const [name, setName] = useState("")
   const [quotas, setQuotas] = useState(writtenQuotas(undefined))

@@ -1,6 +1,5 @@
 // Secrets: names, who uses them, when they changed. Values go in and never come out.
 import { useMemo, useState } from "react"
-import { useTranslation } from "react-i18next"
 import { api, asked, type Schemas } from "../../api/client"
 import { Act, done } from "../../parts/Act"
 import { useChange } from "../../parts/change"
@@ -14,12 +13,13 @@ import type { Column } from "../../parts/Rows"
 import { SLOWLY } from "../../parts/slowly"
 import { To, toJob } from "../../parts/To"
 import { useTitle } from "../../parts/title"
+import { useWords } from "../../parts/words"
 import { ValueTabs } from "./ValueTabs"
 
 type Secret = Schemas["SecretView"]
 
 export function SecretsPage() {
-  const { t } = useTranslation("admin")
+  const t = useWords("admin")
   const asking = asked.useQuery("get", "/api/v1/secrets", undefined, SLOWLY)
   useTitle(t("secrets.title"))
   return (
@@ -46,7 +46,7 @@ export function SecretsPage() {
 }
 
 function useColumns(): Column<Secret>[] {
-  const { t } = useTranslation("admin")
+  const t = useWords("admin")
   return useMemo(
     () => [
       { key: "name", title: t("secrets.name"), show: (secret) => <code>{secret.name}</code> },
@@ -78,7 +78,7 @@ function useColumns(): Column<Secret>[] {
 }
 
 function Actions({ secret }: { secret: Secret }) {
-  const { t } = useTranslation("admin")
+  const t = useWords("admin")
   const change = useChange()
   const { name, folder } = secret
   const remove = () =>
@@ -117,7 +117,7 @@ function Actions({ secret }: { secret: Secret }) {
 }
 
 function Edit({ secret, close }: { secret?: Secret; close: () => void }) {
-  const { t } = useTranslation("admin")
+  const t = useWords("admin")
   const change = useChange()
   const [name, setName] = useState(secret?.name ?? "")
   const [value, setValue] = useState("")
@@ -147,7 +147,7 @@ function Edit({ secret, close }: { secret?: Secret; close: () => void }) {
 }
 
 function RotateKey() {
-  const { t } = useTranslation("admin")
+  const t = useWords("admin")
   const rotate = async () => {
     const { moved } = await done(api.POST("/api/v1/secrets/rotate-key"))
     return t("secrets.rotated", { count: moved })

@@ -1,6 +1,5 @@
 // Variables: values that jobs name as ${name}, set for the installation, a tenant or a folder.
 import { useMemo, useState } from "react"
-import { useTranslation } from "react-i18next"
 import { api, asked, type Schemas } from "../../api/client"
 import { Act } from "../../parts/Act"
 import { useChange, useUndoable } from "../../parts/change"
@@ -20,7 +19,7 @@ import { ValueTabs } from "./ValueTabs"
 type Variable = Schemas["VariableView"]
 
 export function VariablesPage() {
-  const { t } = useTranslation("admin")
+  const t = useWords("admin")
   const asking = asked.useQuery("get", "/api/v1/variables", undefined, SLOWLY)
   useTitle(t("variables.title"))
   return (
@@ -46,7 +45,7 @@ export function VariablesPage() {
 }
 
 function useColumns(): Column<Variable>[] {
-  const { t } = useTranslation("admin")
+  const t = useWords("admin")
   return useMemo(
     () => [
       { key: "name", title: t("variables.name"), show: (one) => <code>{one.name}</code> },
@@ -111,7 +110,7 @@ function Actions({ variable }: { variable: Variable }) {
 }
 
 function Edit({ variable, close }: { variable?: Variable; close: () => void }) {
-  const { t } = useTranslation("admin")
+  const t = useWords("admin")
   const change = useChange()
   const undoable = useUndoable()
   const mayEverywhere = useMay()("system.edit")

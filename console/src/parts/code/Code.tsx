@@ -9,8 +9,8 @@ import { Compartment, EditorState } from "@codemirror/state"
 import { drawSelection, EditorView, highlightActiveLine, keymap, lineNumbers } from "@codemirror/view"
 import { classHighlighter } from "@lezer/highlight"
 import { useEffect, useRef } from "react"
-import { useTranslation } from "react-i18next"
 import { nonce } from "../told"
+import { useWords } from "../words"
 import { type Language, languageOf } from "./language"
 import { phrases } from "./phrases"
 import "./code.css"
@@ -28,7 +28,7 @@ type Props = {
 }
 
 export default function Code({ label, language, value, change, faults, complete }: Props) {
-  const { t } = useTranslation("editor")
+  const t = useWords("editor")
   const own = useRef<HTMLDivElement>(null)
   const view = useRef<EditorView>(undefined)
   const changed = useRef(change)

@@ -3,7 +3,7 @@ import { unifiedMergeView } from "@codemirror/merge"
 import { EditorState } from "@codemirror/state"
 import { EditorView } from "@codemirror/view"
 import { useEffect, useRef } from "react"
-import { useTranslation } from "react-i18next"
+import { useWords } from "../words"
 import { looks } from "./Code"
 import { type Language, languageOf } from "./language"
 import { phrases } from "./phrases"
@@ -12,7 +12,7 @@ type Props = { label: string; language: Language; before: string; after: string 
 
 export default function Compare({ label, language, before, after }: Props) {
   const own = useRef<HTMLDivElement>(null)
-  const { t } = useTranslation("editor")
+  const t = useWords("editor")
   useEffect(() => {
     const made = new EditorView({
       parent: own.current as HTMLElement,

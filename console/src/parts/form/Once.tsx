@@ -1,6 +1,6 @@
 // Something that is shown once, such as a token: selected by a click, copied by a button, and said that it does not come back.
 import { useState } from "react"
-import { useTranslation } from "react-i18next"
+import { useWords } from "../words"
 
 export function Once({ words, text }: { words: string; text: string }) {
   return (
@@ -12,7 +12,7 @@ export function Once({ words, text }: { words: string; text: string }) {
 }
 
 export function Copied({ text }: { text: string }) {
-  const { t } = useTranslation("parts")
+  const t = useWords("parts")
   const [done, setDone] = useState(false)
   const copy = async () => {
     await navigator.clipboard.writeText(text)

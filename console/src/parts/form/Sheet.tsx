@@ -1,7 +1,7 @@
 // A sheet over the page, for a form or something that is shown once. The browser's own dialog: it keeps the focus inside and
 // shuts by Escape. Says nothing by itself.
 import { useEffect, useId, useRef } from "react"
-import { useTranslation } from "react-i18next"
+import { useWords } from "../words"
 import "./form.css"
 
 const FIELD = "input:enabled, textarea:enabled, select:enabled"
@@ -9,7 +9,7 @@ const FIELD = "input:enabled, textarea:enabled, select:enabled"
 type Props = { title: string; close: () => void; children: React.ReactNode }
 
 export function Sheet({ title, close, children }: Props) {
-  const { t } = useTranslation("parts")
+  const t = useWords("parts")
   const own = useRef<HTMLDialogElement>(null)
   const id = useId()
   useEffect(() => {

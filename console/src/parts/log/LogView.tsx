@@ -2,9 +2,9 @@
 // the page, so a hundred thousand scroll like ten.
 import { useVirtualizer } from "@tanstack/react-virtual"
 import { useEffect, useMemo, useRef, useState } from "react"
-import { useTranslation } from "react-i18next"
 import { ProblemBox } from "../ProblemBox"
 import { usePrefs } from "../prefs"
+import { useWords } from "../words"
 import { Ansi } from "./Ansi"
 import { firstError, hits } from "./lines"
 import { Stamp } from "./Stamp"
@@ -15,7 +15,7 @@ import "./log.css"
 const LINE_PX = 20
 
 export function LogView({ instance, attempt }: { instance: number; attempt?: number }) {
-  const { t } = useTranslation("parts")
+  const t = useWords("parts")
   const { zone } = usePrefs()
   const { lines, following, problem } = useLog(instance, attempt)
   const [wanted, setWanted] = useState("")

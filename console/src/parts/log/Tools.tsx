@@ -1,8 +1,9 @@
 // The row above a log: search, follow, wrap, times, the first error, download.
-import { useTranslation } from "react-i18next"
+
 import { api } from "../../api/client"
 import { save } from "../save"
 import { talk } from "../talk"
+import { useWords } from "../words"
 import type { Following } from "./useLog"
 
 type Props = {
@@ -25,7 +26,7 @@ type Props = {
 }
 
 export function Tools(props: Props) {
-  const { t } = useTranslation("parts")
+  const t = useWords("parts")
   const { wanted, found, hit, goToHit, toError } = props
   return (
     <div className="log-tools">

@@ -6,7 +6,7 @@ use std::time::Instant;
 
 use engine::Command;
 use engine::input::Resolution;
-use model::{Actor, AgentId, Ending, Failure, Instance, InstanceId, JobId, SkipReason, State, VersionId};
+use model::{Actor, AgentId, Ending, Failure, Instance, InstanceId, JobId, Route, SkipReason, State, VersionId};
 use serde_json::Value;
 use serde_json::value::RawValue;
 use store::read::InstanceFilter;
@@ -161,13 +161,14 @@ fn params(reads: &dyn Reads, of: &Instance, by: Instant) -> Result<Option<Box<Ra
     Ok((!is_empty).then(|| serde_json::value::to_raw_value(&all).expect("JSON is JSON")))
 }
 
-/// A row that is under way or ended well says in its reason what was answered by those its route asked.
+/// Where a route asks first, a row that is under way or ended well says in its reason what each answered.
 fn placing(reads: &dyn Reads, of: &InstanceView, by: Instant) -> Result<Option<PlacingView>, StoreError> {
     let Some(version) = reads.version(VersionId(of.version), by)? else { return Ok(None) };
     let tells =
         matches!(of.state, StateWord::Dispatched | StateWord::Running | StateWord::Succeeded | StateWord::Warned);
-    let asked = of.why.clone().filter(|_| tells);
-    Ok(Some(PlacingView::new(&jobs::compiled(reads, version.rule, by)?.rule.pool, asked)))
+    let pool = &jobs::compiled(reads, version.rule, by)?.rule.pool;
+    let asks = matches!(pool.route, Route::Failover | Route::BusyOver);
+    Ok(Some(PlacingView::new(pool, of.why.clone().filter(|_| tells && asks))))
 }
 
 pub(crate) fn no_instance(id: InstanceId) -> Refused {

@@ -178,6 +178,9 @@ async fn a_failure_is_run_again_and_a_dead_letter_replayed() {
     let path = format!("/instances/{id}");
     let running = world.post(&format!("{path}/rerun"), json!({})).await.refusal();
     assert!(running.starts_with("409 E0403"), "{running}");
+    let ordered = world.until_state(id, "dispatched").await;
+    assert!(ordered["why"].is_string(), "{ordered}");
+    assert_eq!(ordered["placing"], json!({"pool": "default", "route": "least_loaded"}), "nobody was asked");
     world.report(agent, id, Verdict::Failed).await;
     let dead = world.until_state(id, "dead").await;
     assert_eq!(dead["placing"], json!({"pool": "default", "route": "least_loaded"}));

@@ -118,8 +118,8 @@ export default {
     limit_hint: "In the whole installation, whatever the tenant; no bound if empty.",
     limit_set: "The limit counts from now on",
     backup: "Backup",
-    backup_text:
-      "A copy of the embedded store as it is now, to be given to duly restore. PostgreSQL has its own means.",
+    backup_text: "A copy of the embedded store as it is now, to be given to duly restore.",
+    backup_shared: "The store is in PostgreSQL, which has its own means: pg_dump --schema=duly, see docs/operating.md.",
     backup_ask: "Take a backup?",
     backup_hint: "The file holds everything but the master key, hashes of passwords and tokens included. Keep it safe.",
     backup_go: "Download a backup",
