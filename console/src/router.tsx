@@ -17,6 +17,8 @@ export const router = createRouter({
   defaultStaleReloadMode: "blocking",
   defaultPendingComponent: Loading,
   defaultPendingMs: 150,
+  // What is there is shown, however short the waiting was.
+  defaultPendingMinMs: 0,
   scrollRestoration: true,
 })
 

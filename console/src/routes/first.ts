@@ -22,7 +22,8 @@ export function first<Search = object, Params = object>(ask: (search: Search, pa
       if (cause === "preload" || !memory) return
       const asked = ask(deps, params)
       const known = memory.getQueryData(asked.queryKey)
-      const answered = memory.prefetchQuery(asked as never)
+      // The page itself asks again, and says so.
+      const answered = memory.prefetchQuery({ ...asked, retry: false } as never)
       // What was answered before is shown meanwhile; and whoever types in a filter stays in it.
       if (cause === "enter" && known === undefined) await answered
     },

@@ -45,9 +45,14 @@ impl Clock {
         Timestamp(self.told.fetch_max(now, Ordering::Relaxed).max(now))
     }
 
+    /// Whether the store's clock counts, and not this machine's.
+    pub fn follows_store(&self) -> bool {
+        self.follows_store.load(Ordering::Relaxed)
+    }
+
     /// Compares with the machine's clock; called about once a second.
     pub fn look(&self) {
-        if !self.follows_store.load(Ordering::Relaxed) {
+        if !self.follows_store() {
             self.shift(wall() - self.untold(Instant::now()));
         }
     }
@@ -80,7 +85,7 @@ impl Clock {
 
     fn untold(&self, at: Instant) -> Timestamp {
         let since = at.saturating_duration_since(self.started).as_micros() as i64;
-        let slower_by = if self.follows_store.load(Ordering::Relaxed) { since / SLOWER_BY } else { 0 };
+        let slower_by = if self.follows_store() { since / SLOWER_BY } else { 0 };
         Timestamp(since - slower_by + self.offset.load(Ordering::Relaxed))
     }
 
@@ -93,7 +98,7 @@ impl Clock {
     pub fn instant_of(&self, at: Timestamp) -> Instant {
         let ahead = at - self.now();
         let ahead = ahead.0.clamp(0, 3_600_000_000);
-        let slower_by = if self.follows_store.load(Ordering::Relaxed) { ahead / (SLOWER_BY - 1) + 1 } else { 0 };
+        let slower_by = if self.follows_store() { ahead / (SLOWER_BY - 1) + 1 } else { 0 };
         Instant::now() + std::time::Duration::from_micros((ahead + slower_by) as u64)
     }
 }

@@ -20,7 +20,7 @@ use super::{Desk, Done, Sight, instances, jobs};
 use crate::shard::Progress;
 use crate::verify::{self, Window};
 
-/// The loop comes round at least once a second; one that has not for so long is stuck.
+/// The loop comes round at least every two seconds; one that has not for so long is stuck.
 const STUCK_AFTER: Duration = Duration::from_secs(5);
 const VERIFY_WITHIN: Duration = Duration::from_secs(570);
 /// Jobs of one mode are counted one by one up to this many.

@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 use cluster::{Stretch, Tenure};
 use crossbeam_channel::{Receiver, RecvTimeoutError, Sender};
 use engine::{Caller, Effect, Input, Refusal};
-use model::{Account, ShardId, Timestamp};
+use model::{Account, ShardId, Span, Timestamp};
 use store::Reads;
 use store::read::Letter;
 use tokio::sync::oneshot;
@@ -32,6 +32,10 @@ const TURN_MAX: usize = 1_000;
 /// How often a shard says at most what it has and wants of limits it shares.
 const ACCOUNT_EVERY: Duration = Duration::from_millis(10);
 const LOOK_AT_CLOCK_EVERY: Duration = Duration::from_secs(1);
+/// A shard of a cluster with nothing to do for so long need not look as often: there are many of them, and the clock is followed
+/// by whoever renews the leases.
+const CALM: Span = Span::MINUTE;
+const LOOK_WHEN_CALM: Duration = Duration::from_secs(2);
 /// A store that takes no writes keeps a stopping server no longer than this: what is not written was promised to nobody.
 const STOP_WITHIN: Duration = Duration::from_secs(5);
 
@@ -215,7 +219,7 @@ impl Driver {
     }
 
     fn wait_until(&self) -> Instant {
-        let mut until = self.looked + LOOK_AT_CLOCK_EVERY;
+        let mut until = self.looked + self.look_after();
         for (at, _) in &self.send_again {
             until = until.min(*at);
         }
@@ -228,6 +232,13 @@ impl Driver {
             until = until.min(wake.map_or(until, |wake| self.around.clock.instant_of(wake)));
         }
         until
+    }
+
+    fn look_after(&self) -> Duration {
+        let clock = &self.around.clock;
+        let soon = clock.now() + CALM;
+        let calm = clock.follows_store() && self.keeper.next_wake().is_none_or(|wake| wake > soon);
+        if calm { LOOK_WHEN_CALM } else { LOOK_AT_CLOCK_EVERY }
     }
 
     fn look_at_clock(&mut self) -> Result<(), End> {
