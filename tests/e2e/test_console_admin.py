@@ -175,7 +175,7 @@ def test_the_audit_shows_what_was_before_and_after(shared, open_page):
     page.get_by_label("What").fill("pool_put")
     page.get_by_label("About").fill("night")
     # One of them alone may find just these two.
-    eventually(lambda: "operation=pool_put" in page.url and "about=night" in page.url, "both filters in the address")
+    page.wait_for_url(lambda url: "operation=pool_put" in url and "about=night" in url)
     page.get_by_text("2 rows").wait_for()
     page.locator("tbody tr").first.get_by_role("link").first.click()
     page.locator("del", has_text="3").wait_for()
