@@ -14,7 +14,7 @@ import { memory } from "./memory"
 import { Talker } from "./Talker"
 
 export function Shell() {
-  useLanguage()
+  useChosenLanguage()
   const isDark = useIsDark()
   const tenant = useTenant()
   const outside = useLocation({ select: (at) => at.pathname === "/setup" })
@@ -37,7 +37,7 @@ export function Shell() {
   )
 }
 
-function useLanguage() {
+function useChosenLanguage() {
   const { language } = usePrefs()
   const [, spoken] = useState(language)
   useEffect(() => {
